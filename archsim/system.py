@@ -23,12 +23,12 @@ from archsim.noc.fabric import Fabric
 from archsim.noc.network import Network
 from archsim.pe.core import compute_engine, core_number, idle_names
 from archsim.sim.deadlock import report
-from archsim.sim.events import Kernel, ProcessBody
+from archsim.sim.events import EventLoop, ProcessBody
 from archsim.sim.protocols import Engine
 from archsim.sim.queue import CommandQueue, PipelinedQueue
-from archsim.sim.stores import Stores
+from archsim.sim.stores import OperandStores
 from archsim.sim.tally import Tally
-from archsim.sim.tile_engine import Surroundings
+from archsim.sim.tile_engine import EngineSurroundings
 from archsim.sim.wiring import Wiring
 from archsim.spec.architecture import Architecture
 
@@ -49,26 +49,26 @@ class Machine:
     def __init__(self, program: Program, architecture: Architecture, *, trace: bool) -> None:
         self._program = program
         self._architecture = architecture
-        self._kernel = Kernel()
+        self._event_loop = EventLoop()
         self._tally = Tally(trace=trace)
         explicit = [memory for memory in architecture.memories if memory.filled_by == "dma"]
         self._drams = {
-            memory.name: OffChip(memory, self._kernel, self._tally) for memory in explicit if memory.kind == "dram"
+            memory.name: OffChip(memory, self._event_loop, self._tally) for memory in explicit if memory.kind == "dram"
         }
         self._caches = {cache.name: TableCache(cache, list(self._drams)) for cache in architecture.caches}
         on_chip = [memory for memory in explicit if memory.kind != "dram"]
         scratchpads = {name: memory for memory in on_chip for name in architecture.instances(memory)}
-        self._fabric = _fabric(architecture, self._kernel, self._tally)
-        self._pads = Scratchpads(scratchpads | {cache.name: cache for cache in architecture.caches}, self._kernel)
+        self._fabric = _fabric(architecture, self._event_loop, self._tally)
+        self._pads = Scratchpads(scratchpads | {cache.name: cache for cache in architecture.caches}, self._event_loop)
         self._load()
 
     def _load(self) -> None:
         """Fresh queues, with the tokens that they have at time 0, on the parts as they are."""
         program = self._program
-        stores = Stores(program)
+        stores = OperandStores(program)
         weights = self._architecture.path("weights")
-        self._around = Surroundings(
-            kernel=self._kernel,
+        self._around = EngineSurroundings(
+            event_loop=self._event_loop,
             storage=self._pads,
             stores=stores,
             tally=self._tally,
@@ -78,7 +78,7 @@ class Machine:
         self._queues = [self._queue(rank, queue) for rank, queue in enumerate(program.queues)]
         self._wiring = Wiring(
             program,
-            self._kernel,
+            self._event_loop,
             {queue.name: queue.clock for queue in self._queues},
             {queue.name: queue.notify for queue in self._queues},
         )
@@ -88,12 +88,12 @@ class Machine:
 
     def run(self) -> Activity:
         """Simulate to the end and give the account."""
-        kernel, queues = self._kernel, self._queues
+        event_loop, queues = self._event_loop, self._queues
         for queue in queues:
-            kernel.start(queue.run())
+            event_loop.start(queue.run())
         self._simulate()
         total_ps = max((queue.records[-1].end_ps for queue in queues if queue.records), default=0)
-        kernel.finish(total_ps)
+        event_loop.finish(total_ps)
         dram = {name: part.close() for name, part in self._drams.items()}
         noc = self._fabric.close() if self._fabric is not None else None
         records = {queue.name: queue.records for queue in queues}
@@ -122,7 +122,7 @@ class Machine:
 
         ``at_end`` is told when a run begins (at 0 too), with nothing under way, and says whether to go on.
         """
-        self._kernel.start(self._repetitions(at_end))
+        self._event_loop.start(self._repetitions(at_end))
         self._simulate()
 
     def entry(self, at_ps: int, *, align: bool) -> bytes:
@@ -138,18 +138,18 @@ class Machine:
         return b"".join([*parts, *held, *(clock.phase(at_ps) for clock in clocks)])
 
     def _repetitions(self, at_end: Callable[[int, Machine], bool]) -> ProcessBody:
-        kernel = self._kernel
-        while at_end(kernel.now, self):
-            yield from [kernel.start(queue.run()) for queue in self._queues]
+        event_loop = self._event_loop
+        while at_end(event_loop.now, self):
+            yield from [event_loop.start(queue.run()) for queue in self._queues]
             self._load()
 
     def _simulate(self) -> None:
         """To the end of all that can happen; raises SimulationError when a queue is left."""
         queues = self._program.queues
         with stretch("simulating", "commands", lambda: sum(map(count_commands, queues)), done=self._ended):
-            self._kernel.run()
+            self._event_loop.run()
         if not all(queue.ended for queue in self._queues if queue.head is not None):
-            raise SimulationError(report(self._queues, self._wiring, self._kernel.now))
+            raise SimulationError(report(self._queues, self._wiring, self._event_loop.now))
 
     def _ended(self) -> int:
         """Commands that have ended."""
@@ -157,10 +157,10 @@ class Machine:
 
     def _queue(self, rank: int, queue: Queue) -> CommandQueue | PipelinedQueue:
         if queue.engine != "host":
-            return CommandQueue(self._kernel, queue, self._engine(rank, queue))
+            return CommandQueue(self._event_loop, queue, self._engine(rank, queue))
         if self._architecture.host is None:
             raise ProgramError(f"queue '{queue.name}': chip '{self._architecture.name}' has no host")
-        return PipelinedQueue(self._kernel, queue, HostRuntime(self._tally, self._architecture.host))
+        return PipelinedQueue(self._event_loop, queue, HostRuntime(self._tally, self._architecture.host))
 
     def _engine(self, rank: int, queue: Queue) -> Engine:
         if queue.engine in ("load", "store"):
@@ -170,7 +170,7 @@ class Machine:
         return compute_engine(queue, self._architecture, self._around)
 
 
-def _fabric(architecture: Architecture, kernel: Kernel, tally: Tally) -> Fabric | None:
+def _fabric(architecture: Architecture, event_loop: EventLoop, tally: Tally) -> Fabric | None:
     """The network, on chips that have one."""
     noc = architecture.noc
-    return None if noc is None else Fabric(noc, Network(noc), kernel, tally)
+    return None if noc is None else Fabric(noc, Network(noc), event_loop, tally)

@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from archsim.facts.collectives import Hop, expand
+from archsim.facts.collectives import CollectiveHop, expand
 from mapper.costs import ChipCosts
 from mapper.grid import Flow, Reals
 from mapper.network import link_rate, trip
@@ -69,7 +69,7 @@ def _way(name: str, cores: int) -> Way:
     return Way(name, fetches, len({hop.targets[0] for hop in hops}), _done(hops, 0) - fetches)
 
 
-def _done(hops: list[Hop], node: int) -> int:
+def _done(hops: list[CollectiveHop], node: int) -> int:
     """Fetches one after the other until a node has all that comes to it."""
     at = 0
     for hop in hops:

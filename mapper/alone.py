@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from archsim.ir.mapping import LayerMapping
 from archsim.ir.program import Program
-from archsim.ir.workload import Kind, Layer, Tensor, Workload
+from archsim.ir.workload import Layer, Tensor, TensorKind, Workload
 from archsim.spec.architecture import Architecture
 from mapper.lower.model import Lowering, Mapped
 from mapper.operands import base_of
@@ -54,7 +54,7 @@ def _single(workload: Workload, layer: Layer) -> Workload:
     return replace(workload, layers=(layer,), tensors=tensors, views=())
 
 
-def _kind(tensor: Tensor, made: bool) -> Kind:
+def _kind(tensor: Tensor, made: bool) -> TensorKind:
     if made:
         return "output"
     return "weight" if tensor.kind == "weight" else "input"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from archsim.facts.lru.lines import Lines, first_line, touches
+from archsim.facts.lru.lines import LruLines, first_line, touches
 from archsim.ir.footprint import footprint
-from archsim.ir.program import Program, Tensor
+from archsim.ir.program import PlacedTensor, Program
 from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step, unroll
 from archsim.spec.architecture import Architecture
@@ -24,14 +24,14 @@ def cached_counts(program: Program, architecture: Architecture) -> LayerCounts:
     """(layer, part, action) -> counts of caches, and of what their misses read of the DRAM."""
     counts: LayerCounts = Counter()
     drams = [memory.name for memory in architecture.memories if memory.kind == "dram"]
-    lines = {cache.name: Lines(cache.sets, cache.ways) for cache in architecture.caches}
+    lines = {cache.name: LruLines(cache.sets, cache.ways) for cache in architecture.caches}
     for step, table, cache in _gathers(program, architecture):
         if table.memory in drams:
             _add(counts, step, table, cache, lines[cache.name], drams.index(table.memory))
     return Counter({key: count for key, count in counts.items() if count})
 
 
-def _gathers(program: Program, architecture: Architecture) -> Iterator[tuple[Step, Tensor, Cache]]:
+def _gathers(program: Program, architecture: Architecture) -> Iterator[tuple[Step, PlacedTensor, Cache]]:
     tensors = {tensor.name: tensor for tensor in program.tensors}
     for queue in program.queues:
         for step in unroll(queue) if architecture.caches else ():
@@ -43,7 +43,7 @@ def _gathers(program: Program, architecture: Architecture) -> Iterator[tuple[Ste
                 yield step, table, cache
 
 
-def _add(counts: LayerCounts, step: Step, table: Tensor, cache: Cache, lines: Lines, memory: int) -> None:
+def _add(counts: LayerCounts, step: Step, table: PlacedTensor, cache: Cache, lines: LruLines, memory: int) -> None:
     layer, lookup, region = step.command.layer, step.command.index, step.command.table
     assert lookup is not None and region is not None
     row = footprint(region, step)

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import Nest
 from archsim.ir.activity import combining
-from archsim.ir.footprint import Footprint, runs_of
+from archsim.ir.footprint import ByteFootprint, runs_of
 from archsim.spec.architecture import Architecture
 from mapper.adding import ways
 from mapper.borders import slabs
@@ -83,7 +83,7 @@ def _touch(
         counts[memory, f"{direction}_accesses"] += runs.accesses(word) * times
 
 
-def _runs(sizes: Sequence[int], strides: Sequence[int], element: int, lead: Sequence[int]) -> Footprint:
+def _runs(sizes: Sequence[int], strides: Sequence[int], element: int, lead: Sequence[int]) -> ByteFootprint:
     axes = [(n, s, led) for n, s, led in zip(sizes, strides, lead, strict=True) if n > 1 and s]
     return runs_of(0, element, [(n, s) for n, s, _ in axes], [led for _, _, led in axes])
 

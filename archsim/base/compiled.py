@@ -187,7 +187,7 @@ class _Results(CompileResultCacheImpl):
         self._filename_base = self.get_filename_base(f"{module}.{function.__qualname__}", "")
 
 
-class KernelCache(FunctionCache):
+class CompiledCache(FunctionCache):
     """The cache of one kernel in ``folder``; takes the place of Numba's."""
 
     def __init__(self, function: Any, folder: Path) -> None:

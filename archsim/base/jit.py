@@ -57,7 +57,7 @@ def _load_without_blas() -> None:
         del sys.modules[blas]
 
 
-class Announcer(event.Listener):
+class CompileAnnouncer(event.Listener):
     """Says that a kernel is being compiled, once it is certain: it is in no cache, and somebody waits for it.
 
     Who shows progress is told; where there is nobody it is said on stderr, once a process.
@@ -71,17 +71,17 @@ class Announcer(event.Listener):
         """A kernel has been compiled."""
         self._tell(event, -1)
 
-    def _tell(self, event: Any, kernels: int) -> None:
+    def _tell(self, event: Any, functions: int) -> None:
         if not event.data["dispatcher"].py_func.__module__.startswith(("archsim.", "mapper.")):
             return
         told = progress.watcher()
         if told is not None:
-            told.compiling(kernels)
-        elif kernels > 0:
+            told.compiling(functions)
+        elif functions > 0:
             entries.note(progress.COMPILING)
 
 
-event.register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
+event.register("numba:compile", CompileAnnouncer())  # type: ignore[no-untyped-call]
 _load_without_blas()
 PLACE = compiled.place(_sources_digest())  # where compiled kernels lie, None where they are not kept
 
@@ -91,12 +91,12 @@ PLACE = compiled.place(_sources_digest())  # where compiled kernels lie, None wh
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
-def _kept(kernel: Any) -> Any:
+def _kept(function: Any) -> Any:
     """The same kernel with its cache, unless there is none or it is not compiled (NUMBA_DISABLE_JIT)."""
-    is_compiled = isinstance(kernel, CPUDispatcher)
+    is_compiled = isinstance(function, CPUDispatcher)
     if PLACE is not None and is_compiled:
-        kernel._cache = compiled.KernelCache(kernel.py_func, PLACE)
-    return kernel
+        function._cache = compiled.CompiledCache(function.py_func, PLACE)
+    return function
 
 
 def njit(function: _Function) -> _Function:

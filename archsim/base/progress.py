@@ -12,10 +12,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeVar
 
 COMPILING = "compiling kernels (kept in the cache for later runs)"
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
-class Stretch:
+class WorkStretch:
     """``total`` pieces of work, of which ``done`` are done and ``known`` were done before; ``at``: the one under way.
 
     ``what`` is done to which ``unit``, in words; ``at_most``: the total is an upper bound.
@@ -41,13 +41,13 @@ class Stretch:
 class Watcher(Protocol):
     """Who shows how far work has come."""
 
-    def begin(self, stretch: Stretch) -> None:
+    def begin(self, stretch: WorkStretch) -> None:
         """A stretch begins, inside those that have begun."""
 
-    def end(self, stretch: Stretch) -> None:
+    def end(self, stretch: WorkStretch) -> None:
         """A stretch has ended, or was given up."""
 
-    def compiling(self, kernels: int) -> None:
+    def compiling(self, functions: int) -> None:
         """So many kernels more, or less, are being compiled."""
 
     def aside(self) -> AbstractContextManager[None]:
@@ -80,13 +80,13 @@ def stretch(
     *,
     done: Callable[[], int] | None = None,
     at_most: bool = False,
-) -> Iterator[Stretch]:
-    """A stretch of work; see ``Stretch``. ``done``: how many pieces are done, looked up whenever it is shown, from
+) -> Iterator[WorkStretch]:
+    """A stretch of work; see ``WorkStretch``. ``done``: how many pieces are done, looked up whenever it is shown, from
     another thread, so that it only reads; else the work counts them with ``add``. A ``total`` that is a function is
     worked out only where somebody shows it."""
     told = watcher()
     known = 0 if told is None and callable(total) else total() if callable(total) else total
-    made = Stretch(what, unit, known, at_most=at_most, ask=done)
+    made = WorkStretch(what, unit, known, at_most=at_most, ask=done)
     if told is None:
         yield made
         return
@@ -97,7 +97,7 @@ def stretch(
         told.end(made)
 
 
-def each(items: Collection[Item], what: str, unit: str, name: Callable[[Item], str] | None = None) -> Iterator[Item]:
+def each(items: Collection[_Item], what: str, unit: str, name: Callable[[_Item], str] | None = None) -> Iterator[_Item]:
     """The items one after the other, each a piece of a stretch that is done when the next is asked for."""
     with stretch(what, unit, len(items)) as made:
         for item in items:

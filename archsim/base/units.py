@@ -23,7 +23,7 @@ _LONGEST = 40  # characters of a number: longer ones are mistakes or attacks, ne
 
 
 @dataclass(frozen=True)
-class Kind:
+class QuantityKind:
     """A kind of quantity: its name, its base unit and every unit with its exact value in the base unit."""
 
     name: str
@@ -45,20 +45,20 @@ _BYTES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _BYTES |= {"kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _BITS = {"b": 1, "Kib": 2**10, "Mib": 2**20, "Gib": 2**30, "kb": 10**3, "Mb": 10**6, "Gb": 10**9}
 
-SIZE = Kind("size", "B", _table(**_BYTES, **{name: value * _BIT for name, value in _BITS.items()}))
-WIDTH = Kind("width", "b", _table(b=1, B=8))
-FREQUENCY = Kind("frequency", "Hz", _table(Hz=1, kHz=10**3, MHz=10**6, GHz=10**9))
-TRANSFER_RATE = Kind("transfer rate", "T/s", _table(MT_per_s=10**6, GT_per_s=10**9))
-TIME = Kind("time", "ps", _table(ps=1, ns=10**3, us=10**6, ms=10**9, s=10**12))
-CYCLES = Kind("number of cycles", "cycles", _table(cycles=1, cycle=1))
-VOLTAGE = Kind("voltage", "V", _table(V=1, mV=Fraction(1, 10**3)))
-POWER = Kind("power", "W", _table(W=1, mW=Fraction(1, 10**3), uW=Fraction(1, 10**6)))
-ENERGY = Kind("energy", "pJ", _table(fJ=Fraction(1, 10**3), pJ=1, nJ=10**3, uJ=10**6))
-AREA = Kind("area", "mm2", _table(um2=Fraction(1, 10**6), mm2=1))
-LENGTH = Kind("length", "mm", _table(um=Fraction(1, 10**3), mm=1, cm=10))
-BANDWIDTH = Kind("bandwidth", "B/s", _table(**{f"{n}_per_s": v for n, v in _BYTES.items()}))
-BYTES_PER_CYCLE = Kind("bandwidth", "B/cycle", _table(B_per_cycle=1))
-COMPUTE_RATE = Kind(
+SIZE = QuantityKind("size", "B", _table(**_BYTES, **{name: value * _BIT for name, value in _BITS.items()}))
+WIDTH = QuantityKind("width", "b", _table(b=1, B=8))
+FREQUENCY = QuantityKind("frequency", "Hz", _table(Hz=1, kHz=10**3, MHz=10**6, GHz=10**9))
+TRANSFER_RATE = QuantityKind("transfer rate", "T/s", _table(MT_per_s=10**6, GT_per_s=10**9))
+TIME = QuantityKind("time", "ps", _table(ps=1, ns=10**3, us=10**6, ms=10**9, s=10**12))
+CYCLES = QuantityKind("number of cycles", "cycles", _table(cycles=1, cycle=1))
+VOLTAGE = QuantityKind("voltage", "V", _table(V=1, mV=Fraction(1, 10**3)))
+POWER = QuantityKind("power", "W", _table(W=1, mW=Fraction(1, 10**3), uW=Fraction(1, 10**6)))
+ENERGY = QuantityKind("energy", "pJ", _table(fJ=Fraction(1, 10**3), pJ=1, nJ=10**3, uJ=10**6))
+AREA = QuantityKind("area", "mm2", _table(um2=Fraction(1, 10**6), mm2=1))
+LENGTH = QuantityKind("length", "mm", _table(um=Fraction(1, 10**3), mm=1, cm=10))
+BANDWIDTH = QuantityKind("bandwidth", "B/s", _table(**{f"{n}_per_s": v for n, v in _BYTES.items()}))
+BYTES_PER_CYCLE = QuantityKind("bandwidth", "B/cycle", _table(B_per_cycle=1))
+COMPUTE_RATE = QuantityKind(
     "compute rate", "FLOP/s", _table(FLOP_per_s=1, MFLOP_per_s=10**6, GFLOP_per_s=10**9, TFLOP_per_s=10**12)
 )
 
@@ -83,7 +83,7 @@ def number(value: object) -> Fraction:
         raise ConfigError(f"found {shown(value)}; a fraction with the denominator 0") from None
 
 
-def parse(value: object, *kinds: Kind) -> Fraction:
+def parse(value: object, *kinds: QuantityKind) -> Fraction:
     """The exact value of ``value`` (text ``NUMBER UNIT``) in the base unit of the kind whose unit it has.
 
     ``kinds``: the kinds accepted here; units are looked up in that order. Raises ConfigError naming the
@@ -92,7 +92,7 @@ def parse(value: object, *kinds: Kind) -> Fraction:
     return parse_kind(value, *kinds)[0]
 
 
-def parse_kind(value: object, *kinds: Kind) -> tuple[Fraction, Kind]:
+def parse_kind(value: object, *kinds: QuantityKind) -> tuple[Fraction, QuantityKind]:
     """As ``parse``, with the kind that the unit belongs to."""
     text = str(value).strip()
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):
@@ -110,7 +110,7 @@ def parse_kind(value: object, *kinds: Kind) -> tuple[Fraction, Kind]:
     raise ConfigError(f"found {shown(value)}; allowed {_expected(kinds)}{_hint(match['unit'], kinds)}")
 
 
-def parse_whole(value: object, kind: Kind) -> int:
+def parse_whole(value: object, kind: QuantityKind) -> int:
     """As ``parse`` where only whole multiples of the base unit have a meaning (bytes, hertz, picoseconds)."""
     exact = parse(value, kind)
     if exact.denominator != 1:
@@ -133,7 +133,7 @@ def shown(value: object) -> str:
     return repr(cut) if isinstance(value, str) else cut
 
 
-def exact(value: Fraction | int, kind: Kind) -> str:
+def exact(value: Fraction | int, kind: QuantityKind) -> str:
     """Text that ``parse`` reads back to exactly ``value``, in the unit that makes it shortest.
 
     Bytes are never written in bits; between units of equal length the larger one is taken.
@@ -210,12 +210,12 @@ def _not_negative(amount: Fraction, value: object) -> Fraction:
     return amount
 
 
-def _expected(kinds: tuple[Kind, ...]) -> str:
+def _expected(kinds: tuple[QuantityKind, ...]) -> str:
     units = ", ".join(kind.unit_list for kind in kinds)
     return f"a {kinds[0].name} with one of the units {units}"
 
 
-def _hint(unit: str, kinds: tuple[Kind, ...]) -> str:
+def _hint(unit: str, kinds: tuple[QuantityKind, ...]) -> str:
     known = [name for kind in kinds for name in kind.units]
     same = [name for name in known if name.lower() == unit.lower()]
     return f" (did you mean '{same[0]}'?)" if same else nearest(unit, known)

@@ -25,7 +25,7 @@ from archsim.lab.kit import gc_pause
 
 FULL = (ENOSPC, EDQUOT, EFBIG, EIO, EROFS)  # errors of the system that are a disk's
 
-app = typer.Typer(cls=opt.Group, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(cls=opt.CommandGroup, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _tell_version(asked: bool) -> None:
@@ -68,25 +68,25 @@ def dram(
     map_: Annotated[
         str, typer.Option("--map", metavar="MAP", help="RoBaRaCoCh, MOP4CLXOR or fields from the highest bit down.")
     ] = "RoBaRaCoCh",
-    rows: Annotated[opt.Rows, typer.Option(help="Keep rows open, close them behind the last access, or idle ones.")] = (
-        opt.Rows.OPEN
-    ),
+    rows: Annotated[
+        opt.RowsChoice, typer.Option(help="Keep rows open, close them behind the last access, or idle ones.")
+    ] = (opt.RowsChoice.OPEN),
     row_timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="With --rows timeout: idle time of a row, 100 ns if absent.")
     ] = None,
-    refresh: Annotated[opt.Refresh, typer.Option(help="All banks of a rank at once, bank by bank, or never.")] = (
-        opt.Refresh.ALL_BANK
+    refresh: Annotated[opt.RefreshChoice, typer.Option(help="All banks of a rank at once, bank by bank, or never.")] = (
+        opt.RefreshChoice.ALL_BANK
     ),
     ipc: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Requests offered a cycle over all channels; 8 for each if absent."),
     ] = None,
     out: opt.PartOutOption = None,
-    format_: opt.FormatOption = opt.Format.TABLE,
+    format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
     """Replay a request trace on the memory model alone: bandwidth, latency, rows, commands, energy."""
     from archsim.base.writable import check_directory
-    from archsim.lab.dram.measure import Asked, measure
+    from archsim.lab.dram.measure import DramReplay, measure
     from archsim.report.dram import page, terminal
     from archsim.report.kit import part_page
     from archsim.report.kit.console import columns, folded
@@ -94,7 +94,7 @@ def dram(
     if out is not None:
         check_directory(out)
         part_page.check_free(out, page.KIND)
-    asked = Asked(
+    asked = DramReplay(
         trace=trace, standard=standard, speed_mts=speed, channels=channels, width_bits=width, capacity=capacity,
         mapping=map_, rows=rows.value, row_timeout=row_timeout, refresh=refresh.value, requests_per_cycle=ipc,
     )  # fmt: skip
@@ -102,7 +102,7 @@ def dram(
         found = measure(asked, say)
     paths = part_page.save(out, found, page.KIND) if out is not None else []
     table = "\n".join([folded(terminal.to_table(found), columns()), *map(str, paths)])
-    put(terminal.to_json(found) if format_ is opt.Format.JSON else table)
+    put(terminal.to_json(found) if format_ is opt.OutputFormat.JSON else table)
 
 
 @app.command()
@@ -112,7 +112,7 @@ def validate(
     allow_skipped: Annotated[
         bool, typer.Option("--allow-skipped", help="Rows that have a threshold and could not be scored are no failure.")
     ] = False,
-    format_: opt.FormatOption = opt.Format.TABLE,
+    format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
     """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored."""
     from archsim.lab.validate import suites
@@ -122,7 +122,7 @@ def validate(
     with progress():
         result = suites.run(suite, reference)
     table = folded(validation.to_table(result), columns())
-    put(validation.to_json(result) if format_ is opt.Format.JSON else table)
+    put(validation.to_json(result) if format_ is opt.OutputFormat.JSON else table)
     refused = result.incomplete if not allow_skipped else ""
     if refused:
         say_error(f"error: validate {suite}: {refused}; --allow-skipped accepts that")

@@ -15,7 +15,7 @@ INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 UNWRITTEN = 2  # the exit code of what cannot be written, as of --out
 
 
-class Ending:
+class CommandEnding:
     """``terminated``: SIGTERM has come, and the command is being ended as by Ctrl-C."""
 
     def __init__(self) -> None:
@@ -27,9 +27,9 @@ class Ending:
 
 
 @contextmanager
-def ending() -> Iterator[Ending]:
+def ending() -> Iterator[CommandEnding]:
     """While a command runs SIGTERM is an interrupt, once: contexts close, processes end, files are whole."""
-    found = Ending()
+    found = CommandEnding()
 
     def stop(number: int, frame: FrameType | None) -> None:
         found.terminated = True

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from threading import Event, RLock, Thread
 
 from archsim.base.plain import visible
-from archsim.base.progress import COMPILING, Stretch
+from archsim.base.progress import COMPILING, WorkStretch
 
 AFTER_S = 2.0  # until then nothing is shown, nor is time left foretold
 EVERY_S = 0.2  # between two lines at least
@@ -29,12 +29,12 @@ _WIDTH = 80  # where the terminal does not tell
 
 @dataclass
 class _Begun:
-    stretch: Stretch
+    stretch: WorkStretch
     begun_s: float
     step: str = ""
 
 
-class Meter:
+class ProgressMeter:
     """What is under way, as one line of text; ``write`` puts it on the terminal, ``clock`` gives seconds."""
 
     def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
@@ -54,23 +54,23 @@ class Meter:
                 self._step = step
         self.look()
 
-    def begin(self, stretch: Stretch) -> None:
+    def begin(self, stretch: WorkStretch) -> None:
         """See ``progress.Watcher``."""
         with self._lock:
             self._under_way.append(_Begun(stretch, self._clock()))
         self.look()
 
-    def end(self, stretch: Stretch) -> None:
+    def end(self, stretch: WorkStretch) -> None:
         """See ``progress.Watcher``."""
         with self._lock:
             self._under_way = [begun for begun in self._under_way if begun.stretch is not stretch]
 
-    def compiling(self, kernels: int) -> None:
+    def compiling(self, functions: int) -> None:
         """See ``progress.Watcher``. The time that this takes is none of the work's."""
         with self._lock:
             if not self._compiling:
                 self._compiles_s = self._clock()
-            self._compiling += kernels
+            self._compiling += functions
             if not self._compiling:
                 took_s = self._clock() - self._compiles_s
                 for begun in self._under_way:
@@ -124,14 +124,14 @@ class Meter:
         return f", {'at most ' if outer.at_most else ''}{said} left"
 
 
-def _counted(stretch: Stretch, left: str = "") -> str:
+def _counted(stretch: WorkStretch, left: str = "") -> str:
     """``mapping: 12 of 73 layers, about 40 s left (n24)``: what is counted is what that time is of."""
     at = f" ({stretch.at})" if stretch.at else ""
     most = "at most " if stretch.at_most else ""
     return f"{stretch.what}: {stretch.done:,} of {most}{stretch.total:,} {stretch.unit}{left}{at}"
 
 
-def _done(stretches: list[Stretch]) -> float:
+def _done(stretches: list[WorkStretch]) -> float:
     """Pieces of the first that are done, with the part of the one under way that those within it have done."""
     part = 0.0
     for stretch in reversed(stretches):
@@ -150,7 +150,7 @@ def in_words(seconds: float) -> str:
 
 
 @contextmanager
-def on_terminal() -> Iterator[Meter]:
+def on_terminal() -> Iterator[ProgressMeter]:
     """A meter on stderr, which is a terminal, that looks for itself; the line is gone at the end."""
     stream, ended = sys.stderr, Event()
 
@@ -160,7 +160,7 @@ def on_terminal() -> Iterator[Meter]:
             stream.write(start + visible(line)[: _width(stream.fileno()) - 1])
             stream.flush()
 
-    meter = Meter(write)
+    meter = ProgressMeter(write)
 
     def watch() -> None:
         while not ended.wait(LOOKS_S):

@@ -21,7 +21,7 @@ def run(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, a scenario, or a Program text (.asm).")],
     on: opt.ChipOption,
     batch: opt.BatchOption = None,
-    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    objective: opt.ObjectiveOption = opt.ObjectiveChoice.LATENCY,
     dtype: opt.DtypeOption = None,
     set_: opt.SetOption = None,
     require: Annotated[
@@ -31,21 +31,21 @@ def run(
         bool, typer.Option("--why", help="What would help? Simulate again with each part enlarged.")
     ] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write results and reports into DIR.")] = None,
-    format_: opt.FormatOption = opt.Format.TABLE,
+    format_: opt.FormatOption = opt.OutputFormat.TABLE,
     trace: Annotated[bool, typer.Option("--trace", help="Also write trace.json (Perfetto) into DIR.")] = False,
     no_cache: opt.CacheOption = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
-    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    on_unsupported: opt.UnsupportedOption = opt.UnsupportedChoice.ERROR,
     fidelity: Annotated[
-        opt.Fidelity | None,
+        opt.FidelityChoice | None,
         typer.Option(help="DRAM by commands and network by flits, or measured rates and links. Default: the chip's."),
     ] = None,
     warm: Annotated[
         int | None, typer.Option(min=2, metavar="N", help="Run N times; the last interval gives the throughput.")
     ] = None,
     repeat: Annotated[
-        opt.Repeat, typer.Option(help="With --warm: simulate every run, or reuse equal ones.")
-    ] = opt.Repeat.EXACT,
+        opt.RepeatChoice, typer.Option(help="With --warm: simulate every run, or reuse equal ones.")
+    ] = opt.RepeatChoice.EXACT,
     lookups: opt.LookupsOption = None,
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
@@ -110,11 +110,11 @@ def map_(
         Path | None, typer.Option(metavar="FILE", help="Write the mapping as .yaml, or as .txt with a line per level.")
     ] = None,
     batch: opt.BatchOption = None,
-    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    objective: opt.ObjectiveOption = opt.ObjectiveChoice.LATENCY,
     dtype: opt.DtypeOption = None,
     set_: opt.SetOption = None,
     no_cache: opt.CacheOption = False,
-    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    on_unsupported: opt.UnsupportedOption = opt.UnsupportedChoice.ERROR,
     lookups: opt.LookupsOption = None,
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
@@ -122,14 +122,14 @@ def map_(
     explain: Annotated[
         str | None, typer.Option(metavar="LAYER", help="What bounds a layer, what came second, what would help it.")
     ] = None,
-    format_: opt.FormatOption = opt.Format.TABLE,
+    format_: opt.FormatOption = opt.OutputFormat.TABLE,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Only map: loop nests, bounds, and how far the search went."""
     from archsim.lab.run.map_only import mapped, texts
     from archsim.lab.run.mapping_file import check_writable, write
 
-    if explain is None and format_ is opt.Format.JSON:
+    if explain is None and format_ is opt.OutputFormat.JSON:
         raise typer.BadParameter("loop nests are text; JSON is what --explain LAYER prints", param_hint="--format")
     if explain is not None and layer is not None:
         raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
@@ -149,13 +149,13 @@ def map_(
         write(found.mapping, found.workload, export)
 
 
-def _explained(job: Job, layer: str, format_: opt.Format, say: Callable[[str], None]) -> str:
+def _explained(job: Job, layer: str, format_: opt.OutputFormat, say: Callable[[str], None]) -> str:
     from archsim.lab.what_if.explain import explained
     from archsim.report.kit.console import columns, folded
     from archsim.report.run import explanation
 
     told = explained(job, layer, say).to_json()
-    if format_ is opt.Format.JSON:
+    if format_ is opt.OutputFormat.JSON:
         return explanation.to_json(told)
     width = columns()
     return folded(explanation.to_table(told, width), width)
@@ -165,11 +165,11 @@ def asm(
     model: opt.ModelArgument,
     on: opt.ChipOption,
     batch: opt.BatchOption = None,
-    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    objective: opt.ObjectiveOption = opt.ObjectiveChoice.LATENCY,
     dtype: opt.DtypeOption = None,
     set_: opt.SetOption = None,
     no_cache: opt.CacheOption = False,
-    on_unsupported: opt.UnsupportedOption = opt.Unsupported.ERROR,
+    on_unsupported: opt.UnsupportedOption = opt.UnsupportedChoice.ERROR,
     lookups: opt.LookupsOption = None,
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
@@ -208,10 +208,10 @@ def verify(
     against: Annotated[
         str | None, typer.Option(metavar="MODEL", help="What a Program text computes; tensors are matched by name.")
     ] = None,
-    objective: opt.ObjectiveOption = opt.Objective.LATENCY,
+    objective: opt.ObjectiveOption = opt.ObjectiveChoice.LATENCY,
     dtype: opt.DtypeOption = None,
     set_: opt.SetOption = None,
-    format_: opt.FormatOption = opt.Format.TABLE,
+    format_: opt.FormatOption = opt.OutputFormat.TABLE,
     no_cache: opt.CacheOption = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")] = 0,
     lookups: opt.LookupsOption = None,
@@ -226,12 +226,23 @@ def verify(
 
     with work(limit_memory) as say:
         job = _job(
-            no_cache, model, on, None, objective, dtype, set_, seed, opt.Unsupported.ERROR, lookups, parameter, mapping
+            no_cache,
+            model,
+            on,
+            None,
+            objective,
+            dtype,
+            set_,
+            seed,
+            opt.UnsupportedChoice.ERROR,
+            lookups,
+            parameter,
+            mapping,
         )
         asked = ask(job, layers, interleavings, numbers.value, inputs, against)
         outcome = verified(asked, say)
     table = folded(verification.to_table(outcome), columns())
-    put(verification.to_json(outcome) if format_ is opt.Format.JSON else table)
+    put(verification.to_json(outcome) if format_ is opt.OutputFormat.JSON else table)
     if not outcome.met:
         raise typer.Exit(1)
 
@@ -241,11 +252,11 @@ def _job(
     model: str,
     on: str,
     batch: int | None,
-    objective: opt.Objective,
+    objective: opt.ObjectiveChoice,
     dtype: str | None,
     set_: Sequence[str] | None,
     seed: int,
-    on_unsupported: opt.Unsupported,
+    on_unsupported: opt.UnsupportedChoice,
     lookups: Sequence[str] | None,
     parameter: Sequence[str] | None,
     mapping: Path | None,
@@ -264,8 +275,8 @@ def _job(
     return replace(job, parameters=parse_parameters(parameter or []), mapping=mapping, workers=workers)
 
 
-def _print_run(summary: dict[str, Any], format_: opt.Format, paths: Sequence[Path]) -> None:
-    if format_ is opt.Format.JSON:
+def _print_run(summary: dict[str, Any], format_: opt.OutputFormat, paths: Sequence[Path]) -> None:
+    if format_ is opt.OutputFormat.JSON:
         from archsim.report.run.summary import to_text
 
         put(to_text(summary), end="")

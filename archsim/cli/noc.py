@@ -28,7 +28,7 @@ class NocFidelity(StrEnum):
     LINK = "link"
 
 
-class Order(StrEnum):
+class RouteOrder(StrEnum):
     """The order of dimensions in routes."""
 
     XY = "xy"
@@ -50,7 +50,7 @@ def noc(
     ] = None,
     vcs: Annotated[int, typer.Option(metavar="N", help="Virtual channels of each port.")] = 4,
     buffer: Annotated[int, typer.Option(metavar="FLITS", help="Of each virtual channel.")] = 8,
-    routing: Annotated[Order, typer.Option(help="Dimensions first to last, or last to first.")] = Order.XY,
+    routing: Annotated[RouteOrder, typer.Option(help="Dimensions first to last, or last to first.")] = RouteOrder.XY,
     routing_delay: Annotated[int, typer.Option(metavar="CYCLES", help="For a route; 0: looked up ahead.")] = 1,
     link_delay: Annotated[
         int | None, typer.Option(metavar="CYCLES", help="Of each link; absent: the topology's own.")
@@ -62,10 +62,10 @@ def noc(
     seed: Annotated[int, typer.Option(min=0, max=2**30 - 3, help="Of the traffic.")] = 0,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the curve: .png, .svg or .pdf.")] = None,
     out: opt.PartOutOption = None,
-    format_: opt.FormatOption = opt.Format.TABLE,
+    format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
     """Simulate a network alone: latency against offered load, or a trace of packets; load of each link."""
-    from archsim.lab.noc.measure import Asked, measure
+    from archsim.lab.noc.measure import NocOptions, measure
     from archsim.lab.noc.packets import deliver
     from archsim.noc.parameters import RouterParameters
     from archsim.report.kit.console import columns, folded
@@ -80,7 +80,7 @@ def noc(
         _check_out(out)
     if trace is not None:
         _check_alone(traffic=traffic, packet=packet, rates=rates)
-    asked = Asked(
+    asked = NocOptions(
         topology=topology,
         shape=_shape(shape),
         traffic=traffic,
@@ -102,7 +102,7 @@ def noc(
     paths = _saved(out, found) if out is not None else []
     width = columns()
     table = "\n".join([folded(page.to_table(found, width), width), *map(str, paths)])
-    put(page.to_json(found) if format_ is opt.Format.JSON else table)
+    put(page.to_json(found) if format_ is opt.OutputFormat.JSON else table)
 
 
 def _check_out(out: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 
-class Objective(StrEnum):
+class ObjectiveChoice(StrEnum):
     """What the mapper minimises."""
 
     LATENCY = "latency"
@@ -18,35 +18,35 @@ class Objective(StrEnum):
     EDP = "edp"
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """How results are printed."""
 
     TABLE = "table"
     JSON = "json"
 
 
-class Unsupported(StrEnum):
+class UnsupportedChoice(StrEnum):
     """What happens to an operator that is not known."""
 
     ERROR = "error"
     HOST = "host"
 
 
-class Fidelity(StrEnum):
+class FidelityChoice(StrEnum):
     """Which models of DRAM and network are used."""
 
     EXACT = "exact"
     FAST = "fast"
 
 
-class Repeat(StrEnum):
+class RepeatChoice(StrEnum):
     """How repeated runs are simulated."""
 
     EXACT = "exact"
     STEADY = "steady"
 
 
-class Rows(StrEnum):
+class RowsChoice(StrEnum):
     """What a DRAM controller does with open rows."""
 
     OPEN = "open"
@@ -54,7 +54,7 @@ class Rows(StrEnum):
     TIMEOUT = "timeout"
 
 
-class Refresh(StrEnum):
+class RefreshChoice(StrEnum):
     """How a DRAM controller refreshes."""
 
     ALL_BANK = "all_bank"
@@ -70,7 +70,7 @@ class VerifyNumbers(StrEnum):
     INT = "int"
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """Commands in the order they are written."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -81,7 +81,7 @@ class Group(TyperGroup):
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A name of 'show models' or a file.")]
 ChipOption = Annotated[str, typer.Option("--on", metavar="CHIP", help="A name of 'show chips' or a file.")]
 BatchOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="Samples per run. Default: the model's.")]
-ObjectiveOption = Annotated[Objective, typer.Option(help="What the mapping minimises.")]
+ObjectiveOption = Annotated[ObjectiveChoice, typer.Option(help="What the mapping minimises.")]
 DtypeOption = Annotated[
     str | None,
     typer.Option(metavar="DTYPE", help="int8, bf16, or by role: w=int8,a=bf16. Default: the chip's."),
@@ -89,7 +89,7 @@ DtypeOption = Annotated[
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set a key of the chip; repeatable.")
 ]
-UnsupportedOption = Annotated[Unsupported, typer.Option(help="Unknown operators: refuse, or run on the host.")]
+UnsupportedOption = Annotated[UnsupportedChoice, typer.Option(help="Unknown operators: refuse, or run on the host.")]
 LookupsOption = Annotated[
     list[str] | None,
     typer.Option(metavar="NODE=PATTERN", help="Rows that a node looks up: 'zipf(exponent=1, seed=0)'; repeatable."),
@@ -112,4 +112,4 @@ PartOutOption = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Write numbers as JSON and csv, and reports, into DIR.")
 ]
 CacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
-FormatOption = Annotated[Format, typer.Option("--format", help="A table for people, or JSON alone.")]
+FormatOption = Annotated[OutputFormat, typer.Option("--format", help="A table for people, or JSON alone.")]

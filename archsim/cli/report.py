@@ -16,7 +16,7 @@ def compare(
         list[Path], typer.Argument(metavar="A B ...", help="What 'run --out' wrote, or a summary.json; A is the base.")
     ],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write report.html and report.md into DIR.")] = None,
-    format_: opt.FormatOption = opt.Format.TABLE,
+    format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
     """Runs side by side, with the reason for each difference."""
     if len(runs) < 2:
@@ -32,7 +32,7 @@ def compare(
         say("comparing")
         found = compared(runs)
     paths = found.save(out) if out is not None else []
-    if format_ is opt.Format.JSON:
+    if format_ is opt.OutputFormat.JSON:
         put(compare_table.to_json(found.told))
         return
     compare_table.show(found.told, terminal.console(compare_table.width(found.told)))

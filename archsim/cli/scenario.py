@@ -18,7 +18,7 @@ _OF_STREAMS = ("batch", "dtype", "parameters")
 
 
 def run(
-    job: Job, require: Sequence[str], out: Path | None, format_: opt.Format, limit_memory: str | None = None
+    job: Job, require: Sequence[str], out: Path | None, format_: opt.OutputFormat, limit_memory: str | None = None
 ) -> None:
     """Run the scenario that the job names, print it, write it, and hold it to its requirements."""
     from archsim.base.writable import check_directory
@@ -34,7 +34,7 @@ def run(
         done = execute(job, say)
     missed = [item for item in requirements if not item.met(done.summary)]
     paths = done.save(out) if out is not None else []
-    if format_ is opt.Format.JSON:
+    if format_ is opt.OutputFormat.JSON:
         from archsim.report.run.summary import to_text
 
         put(to_text(done.summary), end="")

@@ -38,10 +38,10 @@ def sweep(
     """Simulate every point of a sweep file, and the best ones again in more detail."""
     from archsim.base.writable import check_directory
     from archsim.lab.sweep import clusters, preview
-    from archsim.lab.sweep.progress import Pace, Telling
+    from archsim.lab.sweep.progress import SweepPace, SweepStretches
     from archsim.lab.sweep.questions import RESULTS
     from archsim.lab.sweep.resolve import resolve
-    from archsim.lab.sweep.run import Sweeping
+    from archsim.lab.sweep.run import RunningSweep
 
     place = clusters.place(jobs, cluster)
     with shown() as say:
@@ -56,12 +56,12 @@ def sweep(
         return
     try:
         with (
-            Sweeping(resolved, folder, resume=resume, say=say_error) as sweeping,
+            RunningSweep(resolved, folder, resume=resume, say=say_error) as sweeping,
             clusters.crew(place) as crew,
             shown(),
-            Telling(sweeping.goal, put) as telling,
+            SweepStretches(sweeping.goal, put) as telling,
         ):
-            pace = Pace(telling)
+            pace = SweepPace(telling)
             table = sweeping.run(crew, pace)
     except KeyboardInterrupt:
         say_error(f"stopped; {folder} keeps what was done: go on with --resume")
@@ -99,15 +99,20 @@ def _print_front(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     from archsim.lab.sweep.digest import shown, within
     from archsim.lab.sweep.questions import RESULTS
     from archsim.lab.sweep.worker import COST
-    from archsim.report.kit.text_grid import Column, Grid
+    from archsim.report.kit.text_grid import GridColumn, TextGrid
     from archsim.report.run import terminal
     from archsim.report.sweep.page import WITHIN_HEAD
 
     front = table.pareto()
     columns, at_cost = ["model", "point", *axes, *goals], (front["fidelity"] == COST).any()
     title = f"front ({', '.join(front['fidelity'].unique())})"
-    heads = [Column("model", "name"), Column("point"), *(Column(key, rank=1) for key in axes), *map(Column, goals)]
-    heads += [Column(WITHIN_HEAD)] if at_cost else []
+    heads = [
+        GridColumn("model", "name"),
+        GridColumn("point"),
+        *(GridColumn(key, rank=1) for key in axes),
+        *map(GridColumn, goals),
+    ]
+    heads += [GridColumn(WITHIN_HEAD)] if at_cost else []
     front_rows = []
     for _, row in front.head(MOST_SHOWN).iterrows():
         cells = [shown(table, key, row[key]) for key in columns[2:]]
@@ -115,6 +120,6 @@ def _print_front(table: SweepTable, axes: list[str], goals: list[str]) -> None:
         front_rows.append((str(row["model"]), str(row["point"]), *cells))
     console = terminal.console()
     console.print(Text(title, style="italic"))
-    console.print(Grid(heads, front_rows, f"{RESULTS} has all"))
+    console.print(TextGrid(heads, front_rows, f"{RESULTS} has all"))
     if len(front) > MOST_SHOWN:
         put(f"and {len(front) - MOST_SHOWN} more")

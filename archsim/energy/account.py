@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from archsim.base.errors import SimulationError
-from archsim.energy.chip_tables import Tables
+from archsim.energy.chip_tables import ChipTables
 from archsim.energy.exact_sums import joules, total_joules
 from archsim.ir.activity import CountKey
 from archsim.spec.architecture import Architecture
@@ -89,7 +89,7 @@ class Counted(Protocol):
         """How long it takes."""
 
 
-def account(activity: Counted, architecture: Architecture, tables: Tables) -> Energy:
+def account(activity: Counted, architecture: Architecture, tables: ChipTables) -> Energy:
     """Price every count of ``activity``; raises SimulationError for an action without a price: nothing is free."""
     missing = [part.name for part in architecture.parts() if part.name not in tables.parts]
     if missing:

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from archsim.base.errors import ConfigError, nearest
-from archsim.energy.chip_tables import ZJ_PER_PJ, PartTable, Tables
+from archsim.energy.chip_tables import ZJ_PER_PJ, ChipTables, PartTable
 from archsim.energy.part_prices import (
-    Context,
-    Priced,
-    Rate,
+    ActionRate,
+    PricedPart,
+    PricingContext,
     price_array,
     price_cache,
     price_dma,
@@ -29,14 +29,14 @@ from archsim.energy.part_prices import (
 from archsim.energy.technology import load_technology
 from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
 from archsim.spec.memories import Cache, Memory
-from archsim.spec.network import Level, Noc, Outer
-from archsim.spec.part import Part, Sourced
+from archsim.spec.network import NetworkLevel, Noc, OuterNetwork
+from archsim.spec.part import Part, SourcedNumber
 
-_PRICE: Mapping[type[Part], Callable[..., Priced]] = {
+_PRICE: Mapping[type[Part], Callable[..., PricedPart]] = {
     Memory: price_memory,
     Cache: price_cache,
     Noc: price_noc,
-    Outer: price_noc,
+    OuterNetwork: price_noc,
     Array: price_array,
     Vector: price_vector,
     Dma: price_dma,
@@ -51,23 +51,23 @@ _BYTES = {
 }  # action, bytes (0: a word)
 
 
-def tables_for(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> Tables:
+def tables_for(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> ChipTables:
     """Tables of every part. ``dtypes``: role -> number format of the run, where it differs from the chip's.
 
     Raises ConfigError for an unknown technology, DRAM standard, dtype or action, and for a chip of more than MOST_MM2.
     """
     priced = modelled(architecture, dtypes)
     parts = {part.name: _table(part, priced[part.name]) for part in architecture.parts()}
-    tables = Tables(architecture.technology, parts)
+    tables = ChipTables(architecture.technology, parts)
     _check_area(tables)
     return tables
 
 
-def modelled(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> dict[str, Priced]:
+def modelled(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> dict[str, PricedPart]:
     """What the models make of one instance of each part, whatever its chip file states; arguments and errors as of
     ``tables_for``."""
     formats = {**architecture.dtypes, **(dtypes or {})}
-    context = Context(load_technology(architecture.technology), formats, architecture.voltage_v)
+    context = PricingContext(load_technology(architecture.technology), formats, architecture.voltage_v)
     return {part.name: _PRICE[type(part)](part, context) for part in architecture.parts()}
 
 
@@ -82,7 +82,7 @@ def energy_per_byte(architecture: Architecture) -> dict[tuple[str, str], float]:
     return found
 
 
-def _table(part: Part, priced: Priced) -> PartTable:
+def _table(part: Part, priced: PricedPart) -> PartTable:
     _check_actions(part, priced)
     rates = {name: _stated(rate, part.energy_pj.get(name)) for name, rate in priced.rates.items()}
     finer = {name: _stated(rate, part.energy_pj[name]) for name, rate in priced.finer.items() if name in part.energy_pj}
@@ -96,7 +96,7 @@ def _table(part: Part, priced: Priced) -> PartTable:
     idle_source = {"idle": part.idle_w.source} if part.idle_w is not None else {}
     return PartTable(
         part.name,
-        part.kind if isinstance(part, (Memory, Level)) else type(part).__name__.lower(),
+        part.kind if isinstance(part, (Memory, NetworkLevel)) else type(part).__name__.lower(),
         part.scope,
         charges,
         leakage.value * part.copies,
@@ -107,7 +107,7 @@ def _table(part: Part, priced: Priced) -> PartTable:
     )
 
 
-def _check_area(tables: Tables) -> None:
+def _check_area(tables: ChipTables) -> None:
     """A chip larger than can be built is a mistake in some size: the largest part is named."""
     areas = tables.area_breakdown_mm2()
     whole = sum(areas.values())
@@ -119,7 +119,7 @@ def _check_area(tables: Tables) -> None:
         )
 
 
-def _check_actions(part: Part, priced: Priced) -> None:
+def _check_actions(part: Part, priced: PricedPart) -> None:
     known = [*priced.rates, *priced.finer]
     for action in part.energy_pj:
         if action not in known:
@@ -127,8 +127,8 @@ def _check_actions(part: Part, priced: Priced) -> None:
             raise ConfigError(f"{part.name}.energy: no action '{action}'{near}; allowed: {have}")
 
 
-def _stated(rate: Rate, own: Sourced | None) -> Rate:
+def _stated(rate: ActionRate, own: SourcedNumber | None) -> ActionRate:
     """The rate with the figure that the chip file states for it, if any."""
     if own is None:
         return rate
-    return Rate(dict.fromkeys(rate.pj, own.value * rate.unit), own.source, rate.unit)
+    return ActionRate(dict.fromkeys(rate.pj, own.value * rate.unit), own.source, rate.unit)

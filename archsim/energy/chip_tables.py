@@ -47,7 +47,7 @@ class PartTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class ChipTables:
     """Every part of one chip, outermost first."""
 
     technology: str

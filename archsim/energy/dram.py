@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from archsim.energy.technology import Figures
+from archsim.energy.technology import TableFigures
 from archsim.facts.dram.catalogue import dram
 from archsim.spec.memories import Memory
-from archsim.spec.part import Sourced
+from archsim.spec.part import SourcedNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class DramTable:
 
     name: str
     width_bits: float
-    read_pj_per_bit: Sourced
-    write_pj_per_bit: Sourced
-    activate_pj: Sourced
-    refresh_pj: Sourced
-    background_mw: Sourced
-    precharged_mw: Sourced
-    interface_mm2_per_bit: Sourced
+    read_pj_per_bit: SourcedNumber
+    write_pj_per_bit: SourcedNumber
+    activate_pj: SourcedNumber
+    refresh_pj: SourcedNumber
+    background_mw: SourcedNumber
+    precharged_mw: SourcedNumber
+    interface_mm2_per_bit: SourcedNumber
 
 
 def widths(part: Memory, table: DramTable) -> tuple[float, float]:
@@ -54,7 +54,7 @@ def read_dram(path: Path) -> DramTable:
     from archsim.spec import schema_tables, table_files
 
     table = table_files.load(path, schema_tables.DramEnergyTable)
-    figure = Figures(table.sources)
+    figure = TableFigures(table.sources)
     return DramTable(
         path.stem,
         table.width_bits,

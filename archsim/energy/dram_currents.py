@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from archsim.base.errors import ConfigError
-from archsim.energy.technology import Figures
+from archsim.energy.technology import TableFigures
 
 
 @dataclass(frozen=True, slots=True)
-class Currents:
+class DramCurrents:
     """Of one device, in mA and V; ``devices`` work in step on a channel of ``width_bits``."""
 
     devices: float
@@ -41,7 +41,7 @@ class CommandEnergy:
     closed_mw: float
 
 
-def load_currents(standard: str) -> Currents:
+def load_currents(standard: str) -> DramCurrents:
     """The currents of a standard in configs/dram; raises ConfigError where its table has none."""
     from archsim.spec import schema_tables, table_files
 
@@ -50,10 +50,10 @@ def load_currents(standard: str) -> Currents:
     if table.currents is None:
         raise ConfigError(f"{path}:1: currents: missing; allowed a mapping of the currents of a data sheet")
     stated = table.currents.model_dump()
-    return Currents(**stated | {"source": Figures(table.sources).source(table.currents.source)})
+    return DramCurrents(**stated | {"source": TableFigures(table.sources).source(table.currents.source)})
 
 
-def per_command(c: Currents, *, ras_ns: float, rp_ns: float, burst_ns: float, rfc_ns: float) -> CommandEnergy:
+def per_command(c: DramCurrents, *, ras_ns: float, rp_ns: float, burst_ns: float, rfc_ns: float) -> CommandEnergy:
     """The formulas above; mA x V x ns = pJ."""
     all_devices = c.vdd_v * c.devices
     row = c.idd0_ma * (ras_ns + rp_ns) - c.idd3n_ma * ras_ns - c.idd2n_ma * rp_ns

@@ -16,10 +16,10 @@ from typing import TypeVar
 from archsim.energy.chip_tables import ZJ_PER_J
 
 _BITS = 53
-Key = TypeVar("Key", bound=Hashable)
+_Key = TypeVar("_Key", bound=Hashable)
 
 
-def joules(total_zj: int, parts_zj: Mapping[Key, int]) -> dict[Key, float]:
+def joules(total_zj: int, parts_zj: Mapping[_Key, int]) -> dict[_Key, float]:
     """``parts_zj`` (>= 0, summing to ``total_zj`` zeptojoules) in joules, in their order; sums are exact."""
     exponent = frexp(total_zj / ZJ_PER_J)[1] - _BITS
     step = Fraction(2) ** exponent * ZJ_PER_J

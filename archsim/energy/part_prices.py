@@ -30,8 +30,8 @@ from archsim.ir.activity import combining
 from archsim.spec.architecture import Array, Dma, Host, Vector
 from archsim.spec.dtypes import BITS
 from archsim.spec.memories import Cache, Memory
-from archsim.spec.network import Level
-from archsim.spec.part import Sourced
+from archsim.spec.network import NetworkLevel
+from archsim.spec.part import SourcedNumber
 
 FLIP_FLOP_BYTES = 64  # register files up to this size per PE are flip-flops, larger ones are priced as SRAM
 _OPERANDS = {
@@ -39,11 +39,11 @@ _OPERANDS = {
     "b": ("weights", "weights"),
     "acc": ("partials", "accumulate"),
 }  # role, dtype key
-_NONE = Sourced(0.0, "not modelled")
+_NONE = SourcedNumber(0.0, "not modelled")
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class ActionRate:
     """Price of one kind of action: pJ per counted action; ``unit`` of them make one when a chip file states its own."""
 
     pj: Mapping[str, float]
@@ -52,74 +52,74 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
+class PricedPart:
     """A part's rates by their names in chip files, counted actions without price, leakage and area of one instance.
 
     ``finer``: names that a chip file may state beside those of ``rates``, each for some of the actions of one of them.
     """
 
-    rates: Mapping[str, Rate]
+    rates: Mapping[str, ActionRate]
     unpriced: tuple[str, ...]
-    leakage_w: Sourced
-    area_mm2: Sourced
-    finer: Mapping[str, Rate] = field(default_factory=dict)
+    leakage_w: SourcedNumber
+    area_mm2: SourcedNumber
+    finer: Mapping[str, ActionRate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class PricingContext:
     """The technology at a chip's voltage, and the chip's dtype of each role."""
 
     technology: Technology
     dtypes: Mapping[str, str]
     voltage_v: float
 
-    def dynamic(self, figure: Sourced) -> Sourced:
+    def dynamic(self, figure: SourcedNumber) -> SourcedNumber:
         """A dynamic energy at the chip's voltage."""
         return self._scaled(figure, 2)
 
-    def static(self, figure: Sourced) -> Sourced:
+    def static(self, figure: SourcedNumber) -> SourcedNumber:
         """A leakage at the chip's voltage."""
         return self._scaled(figure, 1)
 
-    def _scaled(self, figure: Sourced, power: int) -> Sourced:
+    def _scaled(self, figure: SourcedNumber, power: int) -> SourcedNumber:
         nominal = self.technology.voltage_v.value
         if self.voltage_v == nominal:
             return figure
         text = f"{figure.source}; x ({self.voltage_v:g} V / {nominal:g} V)^{power}"
-        return Sourced(figure.value * (self.voltage_v / nominal) ** power, text)
+        return SourcedNumber(figure.value * (self.voltage_v / nominal) ** power, text)
 
-    def logic_leakage_w(self, area_mm2: Sourced) -> Sourced:
+    def logic_leakage_w(self, area_mm2: SourcedNumber) -> SourcedNumber:
         """Leakage of logic of an area."""
         density = self.static(self.technology.logic_leakage_mw_per_mm2)
-        return Sourced(density.value * 1e-3 * area_mm2.value, f"{density.source}, x area")
+        return SourcedNumber(density.value * 1e-3 * area_mm2.value, f"{density.source}, x area")
 
 
-def price_memory(part: Memory, context: Context) -> Priced:
+def price_memory(part: Memory, context: PricingContext) -> PricedPart:
     """SRAM per word access, registers per byte, DRAM per bit on the pins."""
     if part.kind == "dram":
         return _price_dram(part)
     return _price_registers(part, context) if part.kind == "registers" else _price_sram(part, context)
 
 
-def _price_sram(part: Memory, context: Context) -> Priced:
+def _price_sram(part: Memory, context: PricingContext) -> PricedPart:
     sram, bank_bytes, bits = context.technology.sram, part.capacity_bytes / part.banks, part.word_bytes * 8
     read, write = (context.dynamic(sram.bank(column, bank_bytes, bits)) for column in ("read_pj", "write_pj"))
     leakage = context.static(sram.bank("leakage_uw", bank_bytes, bits))
     area = sram.bank("area_um2", bank_bytes, bits)
     many = part.banks * sram.ports_factor(part)
     ports = f"{part.banks} banks, ports x {sram.ports_factor(part):g} ({sram.extra_port.source})"
-    return Priced(
+    return PricedPart(
         {
-            "read": Rate({"read_accesses": read.value}, read.source),
-            "write": Rate({"write_accesses": write.value}, write.source),
+            "read": ActionRate({"read_accesses": read.value}, read.source),
+            "write": ActionRate({"write_accesses": write.value}, write.source),
         },
         ("read_bytes", "write_bytes"),
-        Sourced(leakage.value * 1e-6 * many, f"{leakage.source}; {ports}"),
-        Sourced(area.value * 1e-6 * many, f"{area.source}; {ports}"),
+        SourcedNumber(leakage.value * 1e-6 * many, f"{leakage.source}; {ports}"),
+        SourcedNumber(area.value * 1e-6 * many, f"{area.source}; {ports}"),
     )
 
 
-def price_cache(part: Cache, context: Context) -> Priced:
+def price_cache(part: Cache, context: PricingContext) -> PricedPart:
     """The lines as an SRAM, and a tag array: an SRAM of one word per set, which a look-up reads whole.
 
     A tag is what the set's number and the place in the line leave of an address, and a valid bit; the order of use is
@@ -130,24 +130,26 @@ def price_cache(part: Cache, context: Context) -> Priced:
     bank_bytes = part.sets * bits / 8 / part.banks
     read, leakage, area = (sram.bank(column, bank_bytes, bits) for column in ("read_pj", "leakage_uw", "area_um2"))
     lookup, static = context.dynamic(read), context.static(leakage)
-    return Priced(
-        {**data.rates, "lookup": Rate({"lookups": lookup.value}, f"tags: {lookup.source}")},
+    return PricedPart(
+        {**data.rates, "lookup": ActionRate({"lookups": lookup.value}, f"tags: {lookup.source}")},
         data.unpriced,
-        Sourced(
+        SourcedNumber(
             data.leakage_w.value + static.value * 1e-6 * part.banks, f"{data.leakage_w.source}; tags: {static.source}"
         ),
-        Sourced(data.area_mm2.value + area.value * 1e-6 * part.banks, f"{data.area_mm2.source}; tags: {area.source}"),
+        SourcedNumber(
+            data.area_mm2.value + area.value * 1e-6 * part.banks, f"{data.area_mm2.source}; tags: {area.source}"
+        ),
     )
 
 
-def _price_registers(part: Memory, context: Context) -> Priced:
+def _price_registers(part: Memory, context: PricingContext) -> PricedPart:
     bit = context.dynamic(context.technology.register_pj_per_bit)
     per_bit = context.technology.register_um2_per_bit
-    area = Sourced(part.capacity_bytes * 8 * per_bit.value * 1e-6, per_bit.source)
-    return Priced(
+    area = SourcedNumber(part.capacity_bytes * 8 * per_bit.value * 1e-6, per_bit.source)
+    return PricedPart(
         {
-            "read": Rate({"read_bytes": bit.value * 8}, bit.source),
-            "write": Rate({"write_bytes": bit.value * 8}, bit.source),
+            "read": ActionRate({"read_bytes": bit.value * 8}, bit.source),
+            "write": ActionRate({"write_bytes": bit.value * 8}, bit.source),
         },
         ("read_accesses", "write_accesses"),
         context.logic_leakage_w(area),
@@ -155,35 +157,37 @@ def _price_registers(part: Memory, context: Context) -> Priced:
     )
 
 
-def _price_dram(part: Memory) -> Priced:
+def _price_dram(part: Memory) -> PricedPart:
     table = load_dram(part.standard)
     share, whole = widths(part, table)
     opened = table.background_mw.value - table.precharged_mw.value  # mW x ps = 1e-3 pJ
-    return Priced(
+    return PricedPart(
         {
-            "read": Rate({"pin_read_bytes": table.read_pj_per_bit.value * 8}, table.read_pj_per_bit.source, 8),
-            "write": Rate({"pin_write_bytes": table.write_pj_per_bit.value * 8}, table.write_pj_per_bit.source, 8),
-            "activate": Rate({"activates": table.activate_pj.value * share}, table.activate_pj.source),
-            "refresh": Rate({"refreshes": table.refresh_pj.value * share}, table.refresh_pj.source),
-            "open rows": Rate({"row_open_ps": opened * 1e-3 * share}, table.background_mw.source),
+            "read": ActionRate({"pin_read_bytes": table.read_pj_per_bit.value * 8}, table.read_pj_per_bit.source, 8),
+            "write": ActionRate(
+                {"pin_write_bytes": table.write_pj_per_bit.value * 8}, table.write_pj_per_bit.source, 8
+            ),
+            "activate": ActionRate({"activates": table.activate_pj.value * share}, table.activate_pj.source),
+            "refresh": ActionRate({"refreshes": table.refresh_pj.value * share}, table.refresh_pj.source),
+            "open rows": ActionRate({"row_open_ps": opened * 1e-3 * share}, table.background_mw.source),
         },
         ("read_bytes", "write_bytes", "read_accesses", "write_accesses", "row_hits", "row_misses", "row_conflicts"),
-        Sourced(table.precharged_mw.value * 1e-3 * whole, table.precharged_mw.source),
-        Sourced(
+        SourcedNumber(table.precharged_mw.value * 1e-3 * whole, table.precharged_mw.source),
+        SourcedNumber(
             table.interface_mm2_per_bit.value * part.width_bits * part.channels,
             table.interface_mm2_per_bit.source,
         ),
     )
 
 
-def price_array(part: Array, context: Context) -> Priced:
+def price_array(part: Array, context: PricingContext) -> PricedPart:
     """MACs by dtype pair, registers and wires per element, of all operands or of one."""
     technology = context.technology
     inputs, weights = (technology.number_format(context.dtypes[role]) for role in ("inputs", "weights"))
     sums = technology.number_format(context.dtypes["accumulate"])
     multiply = max(inputs.multiply_pj, weights.multiply_pj, key=lambda figure: figure.value)
     mac = context.dynamic(
-        Sourced(multiply.value + sums.add_pj.value, f"multiply: {multiply.source}; add: {sums.add_pj.source}")
+        SourcedNumber(multiply.value + sums.add_pj.value, f"multiply: {multiply.source}; add: {sums.add_pj.source}")
     )
     area = _array_area(part, context)
     wire = context.dynamic(technology.wire_pj_per_bit_mm)
@@ -192,37 +196,37 @@ def price_array(part: Array, context: Context) -> Priced:
     bits = {operand: BITS[context.dtypes[key]] for operand, (_, key) in _OPERANDS.items()}
     text = "; ".join(f"{operand}: {figure.source}" for operand, figure in registers.items())
     rates = {
-        "mac": Rate({"mac": mac.value}, mac.source),
-        "register_read": Rate({f"register_read.{x}": bits[x] * registers[x].value for x in bits}, text),
-        "register_write": Rate({f"register_write.{x}": bits[x] * registers[x].value for x in bits}, text),
-        "wire": Rate(
+        "mac": ActionRate({"mac": mac.value}, mac.source),
+        "register_read": ActionRate({f"register_read.{x}": bits[x] * registers[x].value for x in bits}, text),
+        "register_write": ActionRate({f"register_write.{x}": bits[x] * registers[x].value for x in bits}, text),
+        "wire": ActionRate(
             {f"wire.{x}": bits[x] * wire.value * pitch_mm for x in bits},
             f"{wire.source}; x pitch of a PE",
         ),
     }
-    return Priced(rates, (), context.logic_leakage_w(area), area, _by_operand(rates))
+    return PricedPart(rates, (), context.logic_leakage_w(area), area, _by_operand(rates))
 
 
-def _by_operand(rates: Mapping[str, Rate]) -> dict[str, Rate]:
+def _by_operand(rates: Mapping[str, ActionRate]) -> dict[str, ActionRate]:
     """``register_read_weights`` and the like: the actions of one operand."""
     return {
-        f"{name}_{role}": Rate({f"{name}.{operand}": rates[name].pj[f"{name}.{operand}"]}, rates[name].source)
+        f"{name}_{role}": ActionRate({f"{name}.{operand}": rates[name].pj[f"{name}.{operand}"]}, rates[name].source)
         for name in ("register_read", "register_write", "wire")
         for operand, (role, _) in _OPERANDS.items()
     }
 
 
-def _register(part: Array, role: str, context: Context) -> Sourced:
+def _register(part: Array, role: str, context: PricingContext) -> SourcedNumber:
     """pJ per bit of the register file that holds ``role`` in each PE."""
     technology = context.technology
     sizes = [file.size_bytes for file in part.registers if role in file.keeps]
     if max(sizes, default=0) <= FLIP_FLOP_BYTES:
         return context.dynamic(technology.register_pj_per_bit)
     access = context.dynamic(technology.sram.bank("read_pj", max(sizes), 64))
-    return Sourced(access.value / 64, access.source)
+    return SourcedNumber(access.value / 64, access.source)
 
 
-def _array_area(part: Array, context: Context) -> Sourced:
+def _array_area(part: Array, context: PricingContext) -> SourcedNumber:
     """MACs that reach the best rate, and the PEs' registers."""
     technology = context.technology
     add = technology.number_format(context.dtypes["accumulate"]).add_um2
@@ -234,10 +238,10 @@ def _array_area(part: Array, context: Context) -> Sourced:
     register = technology.register_um2_per_bit
     pe_um2 = largest + register.value * 8 * sum(file.size_bytes for file in part.registers)
     text = f"multiply: {macs[largest]}; add: {add.source}; registers: {register.source}"
-    return Sourced(pe_um2 * 1e-6 * part.rows * part.cols, text)
+    return SourcedNumber(pe_um2 * 1e-6 * part.rows * part.cols, text)
 
 
-def price_vector(part: Vector, context: Context) -> Priced:
+def price_vector(part: Vector, context: PricingContext) -> PricedPart:
     """A lane pass = one multiplication and one addition at the sum's format (or the widest the lanes have).
 
     A slow function costs as many passes as the chip gives it cycles, one where it gives none.
@@ -249,7 +253,7 @@ def price_vector(part: Vector, context: Context) -> Priced:
         dtype = max(formats, key=lambda name: (BITS[name], name))
     used = formats[dtype]
     op = context.dynamic(
-        Sourced(
+        SourcedNumber(
             used.multiply_pj.value + used.add_pj.value,
             f"estimated: a pass is one {dtype} multiply ({used.multiply_pj.source}) and add ({used.add_pj.source})",
         )
@@ -259,16 +263,16 @@ def price_vector(part: Vector, context: Context) -> Priced:
         * (unit.multiply_um2.value + unit.add_um2.value): f"{unit.multiply_um2.source}; {unit.add_um2.source}"
         for name, unit in formats.items()
     }
-    area = Sourced(max(areas) * 1e-6, f"multiplier and adder of each lane: {areas[max(areas)]}")
+    area = SourcedNumber(max(areas) * 1e-6, f"multiplier and adder of each lane: {areas[max(areas)]}")
     functions = {
-        name: Rate({name: op.value * float(cycles)}, f"{op.source}; {float(cycles):g} passes")
+        name: ActionRate({name: op.value * float(cycles)}, f"{op.source}; {float(cycles):g} passes")
         for name, cycles in sorted(part.function_cycles.items())
     }
-    rates = {"lane_op": Rate({"lane_ops": op.value}, op.source), **functions}
-    return Priced(rates, (), context.logic_leakage_w(area), area)
+    rates = {"lane_op": ActionRate({"lane_ops": op.value}, op.source), **functions}
+    return PricedPart(rates, (), context.logic_leakage_w(area), area)
 
 
-def price_dma(_part: Dma, context: Context) -> Priced:
+def price_dma(_part: Dma, context: PricingContext) -> PricedPart:
     """Elements of moves that combine, each an addition (a maximum too) in its dtype.
 
     The memories and links at both ends are charged apart; the issue of moves is not modelled.
@@ -276,18 +280,18 @@ def price_dma(_part: Dma, context: Context) -> Priced:
     formats = context.technology.arithmetic
     adds = {dtype: context.dynamic(figures.add_pj) for dtype, figures in formats.items()}
     text = "; ".join(f"{dtype}: {figure.source}" for dtype, figure in adds.items())
-    rate = Rate({combining(dtype): figure.value for dtype, figure in adds.items()}, text)
-    return Priced({"combine": rate}, (), _NONE, _NONE)
+    rate = ActionRate({combining(dtype): figure.value for dtype, figure in adds.items()}, text)
+    return PricedPart({"combine": rate}, (), _NONE, _NONE)
 
 
-def price_host(_part: Host, context: Context) -> Priced:
+def price_host(_part: Host, context: PricingContext) -> PricedPart:
     """Arithmetic of layers that run on the host and the bytes that travel for them."""
     flop, link = context.technology.host_pj_per_flop, context.technology.link_pj_per_bit
-    return Priced(
+    return PricedPart(
         {
-            "launch": Rate({"launches": 0.0}, "not modelled: what the host spends on a launch"),
-            "flop": Rate({"flops": flop.value}, flop.source),
-            "link_bit": Rate({"link_bytes": link.value * 8}, link.source, 8),
+            "launch": ActionRate({"launches": 0.0}, "not modelled: what the host spends on a launch"),
+            "flop": ActionRate({"flops": flop.value}, flop.source),
+            "link_bit": ActionRate({"link_bytes": link.value * 8}, link.source, 8),
         },
         (),
         _NONE,
@@ -295,7 +299,7 @@ def price_host(_part: Host, context: Context) -> Priced:
     )
 
 
-def price_noc(part: Level, context: Context) -> Priced:
+def price_noc(part: NetworkLevel, context: PricingContext) -> PricedPart:
     """``router_flits``: flits times the routers that they passed; ``link_flits``: times the links between routers."""
     technology = context.technology
     wire, bit = context.dynamic(technology.wire_pj_per_bit_mm), context.dynamic(technology.register_pj_per_bit)
@@ -305,39 +309,41 @@ def price_noc(part: Level, context: Context) -> Priced:
     router_pj = part.link_bits * (2 * bit.value + lines_mm * wire.value) * (1 + share.value)
     text = f"buffer: {bit.source}; crossbar of {lines_mm:.3g} mm: {wire.source}; track: {track.source}"
     buffers = _buffers(part, context)
-    return Priced(
+    return PricedPart(
         {
-            "router": Rate({"router_flits": router_pj}, f"{text}; arbitration: {share.source}"),
+            "router": ActionRate({"router_flits": router_pj}, f"{text}; arbitration: {share.source}"),
             "link": _link(part, wire),
         },
         (),
         _static_w(part, context.logic_leakage_w(buffers)),
-        Sourced(buffers.value + _crossbars_mm2(part, track.value), f"buffers: {buffers.source}; track: {track.source}"),
+        SourcedNumber(
+            buffers.value + _crossbars_mm2(part, track.value), f"buffers: {buffers.source}; track: {track.source}"
+        ),
     )
 
 
-def _link(part: Level, wire: Sourced) -> Rate:
+def _link(part: NetworkLevel, wire: SourcedNumber) -> ActionRate:
     if part.phy is not None:
-        return Rate({"link_flits": part.link_bits * part.phy.pj_per_bit.value}, part.phy.pj_per_bit.source)
-    return Rate({"link_flits": part.link_bits * part.link_mm * wire.value}, f"{wire.source}; x length")
+        return ActionRate({"link_flits": part.link_bits * part.phy.pj_per_bit.value}, part.phy.pj_per_bit.source)
+    return ActionRate({"link_flits": part.link_bits * part.link_mm * wire.value}, f"{wire.source}; x length")
 
 
-def _static_w(part: Level, leakage: Sourced) -> Sourced:
+def _static_w(part: NetworkLevel, leakage: SourcedNumber) -> SourcedNumber:
     if part.phy is None:
         return leakage
     text = f"buffers: {leakage.source}; {part.links} links: {part.phy.static_w.source}"
-    return Sourced(leakage.value + part.links * part.phy.static_w.value, text)
+    return SourcedNumber(leakage.value + part.links * part.phy.static_w.value, text)
 
 
-def _buffers(part: Level, context: Context) -> Sourced:
+def _buffers(part: NetworkLevel, context: PricingContext) -> SourcedNumber:
     """mm2 of the flip-flops of all input buffers."""
     per_bit = context.technology.register_um2_per_bit
     inputs = sum(inputs for inputs, _ in part.ports)
     deeper = max(0, part.far_buffer_flits - part.buffer_flits)
     flits = part.vcs * (inputs * part.buffer_flits + part.links * deeper)
-    return Sourced(flits * part.link_bits * per_bit.value * 1e-6, per_bit.source)
+    return SourcedNumber(flits * part.link_bits * per_bit.value * 1e-6, per_bit.source)
 
 
-def _crossbars_mm2(part: Level, track_um: float) -> float:
+def _crossbars_mm2(part: NetworkLevel, track_um: float) -> float:
     crossings = sum(inputs * outputs for inputs, outputs in part.ports)
     return crossings * (part.link_bits * track_um * 1e-3) ** 2

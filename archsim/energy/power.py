@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.energy.account import HOST, Energy
-from archsim.energy.chip_tables import NW_PER_W, ZJ_PER_J, Tables
+from archsim.energy.chip_tables import NW_PER_W, ZJ_PER_J, ChipTables
 from archsim.energy.exact_sums import joules
 from archsim.ir.activity import Activity
 from archsim.ir.records import Records
@@ -41,7 +41,7 @@ _ALL = (*_ANY, "HOST", "SETUP", "SYNC")
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class PowerProfile:
     """Watts: over the run, in the worst window, and (start of window in s, watts) for each window."""
 
     avg_w: float
@@ -50,12 +50,12 @@ class Power:
     trace: tuple[tuple[float, float], ...]
 
 
-def power(activity: Activity, energy: Energy, tables: Tables) -> Power:
+def power(activity: Activity, energy: Energy, tables: ChipTables) -> PowerProfile:
     """Power of a run over time; all scopes together."""
     total_ps = activity.total_ps
     window_s = max(LEAST_WINDOW_PS, total_ps / WINDOWS) / _PS
     if not total_ps:
-        return Power(0.0, 0.0, window_s, ())
+        return PowerProfile(0.0, 0.0, window_s, ())
     edges = _edges(total_ps)
     spent_j = np.zeros(len(edges) - 1)
     rates, unplaced_j = _rates(activity, energy, tables)
@@ -66,7 +66,7 @@ def power(activity: Activity, energy: Energy, tables: Tables) -> Power:
     levels = [joules / ((end - start) / _PS) + constant_w for joules, start, end in windows]
     avg_w = energy.total_j / (total_ps / _PS)
     trace = tuple((start / _PS, value) for start, value in zip(edges, levels, strict=False))
-    return Power(avg_w, max(avg_w, *levels), window_s, trace)
+    return PowerProfile(avg_w, max(avg_w, *levels), window_s, trace)
 
 
 def _edges(total_ps: int) -> list[int]:
@@ -77,7 +77,7 @@ def _edges(total_ps: int) -> list[int]:
     return [*(index * LEAST_WINDOW_PS for index in range(count)), total_ps]
 
 
-def _rates(activity: Activity, energy: Energy, tables: Tables) -> tuple[dict[tuple[str, str], float], float]:
+def _rates(activity: Activity, energy: Energy, tables: ChipTables) -> tuple[dict[tuple[str, str], float], float]:
     """(layer, op) -> watts while such a command runs; and the joules of layers without any command."""
     busy = busy_ps(activity)
     sums: dict[tuple[str, tuple[str, ...]], int] = {}
@@ -147,7 +147,7 @@ PART_WINDOWS = 240  # as many as a chart shows
 PartWindows = tuple[tuple[str, tuple[float, ...]], ...]
 
 
-def by_part(activity: Activity, energy: Energy, tables: Tables) -> PartWindows:
+def by_part(activity: Activity, energy: Energy, tables: ChipTables) -> PartWindows:
     """Part -> joules in each window; parts that spend nothing are left out.
 
     All windows of all parts sum to the energy of the run, bit for bit and in any order.
@@ -167,7 +167,7 @@ def by_part(activity: Activity, energy: Energy, tables: Tables) -> PartWindows:
     return tuple((part, spent) for part, spent in parts if any(spent))
 
 
-def _dynamic_zj(activity: Activity, energy: Energy, tables: Tables, edges: list[int]) -> dict[str, list[int]]:
+def _dynamic_zj(activity: Activity, energy: Energy, tables: ChipTables, edges: list[int]) -> dict[str, list[int]]:
     """Part -> zJ in each window; each part's sum is exact, its rounding goes to its largest window."""
     names = [*energy.leakage_nw]
     rates, spent = _part_rates(activity, energy, tables, names)
@@ -185,7 +185,7 @@ def _dynamic_zj(activity: Activity, energy: Energy, tables: Tables, edges: list[
 
 
 def _part_rates(
-    activity: Activity, energy: Energy, tables: Tables, names: list[str]
+    activity: Activity, energy: Energy, tables: ChipTables, names: list[str]
 ) -> tuple[dict[tuple[str, str], NDArray[np.float64]], NDArray[np.float64]]:
     """(layer, op) -> zJ per picosecond of each part while such a command runs; zJ of layers without any command."""
     busy = busy_ps(activity)

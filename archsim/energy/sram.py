@@ -14,20 +14,20 @@ from dataclasses import dataclass
 from math import ceil, exp, log
 
 from archsim.spec.memories import Memory
-from archsim.spec.part import Sourced
+from archsim.spec.part import SourcedNumber
 
-Points = tuple[tuple[float, float], ...]  # (size_kib, figure), ascending
+SramCurve = tuple[tuple[float, float], ...]  # (size_kib, figure), ascending
 
 
 @dataclass(frozen=True, slots=True)
 class SramTable:
     """``curves``: word bits -> column (read_pj, write_pj, area_um2, leakage_uw) -> points; ``sources`` by word bits."""
 
-    curves: Mapping[int, Mapping[str, Points]]
+    curves: Mapping[int, Mapping[str, SramCurve]]
     sources: Mapping[int, str]
-    extra_port: Sourced
+    extra_port: SourcedNumber
 
-    def bank(self, column: str, size_bytes: float, word_bits: int) -> Sourced:
+    def bank(self, column: str, size_bytes: float, word_bits: int) -> SourcedNumber:
         """A figure of one bank, in the column's unit: pJ per access, um2 or uW."""
         widest = max(self.curves)
         slices = max(1, ceil(word_bits / widest))
@@ -43,7 +43,7 @@ class SramTable:
         text = (
             self.sources[low] if low == high else f"{self.sources[low]}; {low} b to {high} b joined by a line in logs"
         )
-        return Sourced(value, self._outside(text, column, size_kib, low))
+        return SourcedNumber(value, self._outside(text, column, size_kib, low))
 
     def ports_factor(self, memory: Memory) -> float:
         """Area and leakage relative to one port per bank."""
@@ -57,7 +57,7 @@ class SramTable:
         return f"estimated: beyond the points ({points[0][0]:g} to {points[-1][0]:g} KiB) of {text}"
 
 
-def log_line(points: Points, at: float) -> float:
+def log_line(points: SramCurve, at: float) -> float:
     """Piecewise power law through ``points`` at ``at`` > 0; the end pieces go on outside."""
     index = next((i for i in range(1, len(points) - 1) if at < points[i][0]), len(points) - 1)
     return between(at, points[index - 1], points[index])

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ConfigError
-from archsim.energy.sram import Points, SramTable
-from archsim.spec.part import Sourced
+from archsim.energy.sram import SramCurve, SramTable
+from archsim.spec.part import SourcedNumber
 
 if TYPE_CHECKING:
     from archsim.spec import schema_tables as st
@@ -21,10 +21,10 @@ WORDS = {"word_64": 64, "word_256": 256}
 class Arithmetic:
     """One number format: pJ and um2 of a multiplier and of an adder."""
 
-    multiply_pj: Sourced
-    add_pj: Sourced
-    multiply_um2: Sourced
-    add_um2: Sourced
+    multiply_pj: SourcedNumber
+    add_pj: SourcedNumber
+    multiply_um2: SourcedNumber
+    add_um2: SourcedNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,17 @@ class Technology:
     """All figures of a node at supply ``voltage_v``."""
 
     name: str
-    voltage_v: Sourced
+    voltage_v: SourcedNumber
     arithmetic: Mapping[str, Arithmetic]
-    logic_leakage_mw_per_mm2: Sourced
-    register_pj_per_bit: Sourced
-    register_um2_per_bit: Sourced
-    wire_pj_per_bit_mm: Sourced
-    crossbar_track_um: Sourced
-    arbitration_share: Sourced  # of what a flit spends in a router's buffers and crossbar
+    logic_leakage_mw_per_mm2: SourcedNumber
+    register_pj_per_bit: SourcedNumber
+    register_um2_per_bit: SourcedNumber
+    wire_pj_per_bit_mm: SourcedNumber
+    crossbar_track_um: SourcedNumber
+    arbitration_share: SourcedNumber  # of what a flit spends in a router's buffers and crossbar
     sram: SramTable
-    host_pj_per_flop: Sourced
-    link_pj_per_bit: Sourced
+    host_pj_per_flop: SourcedNumber
+    link_pj_per_bit: SourcedNumber
 
     def number_format(self, dtype: str) -> Arithmetic:
         """Figures of ``dtype``; raises ConfigError naming the formats present."""
@@ -64,7 +64,7 @@ def read_technology(path: Path) -> Technology:
     from archsim.spec import schema_tables, table_files
 
     table = table_files.load(path, schema_tables.TechnologyTable)
-    figure = Figures(table.sources)
+    figure = TableFigures(table.sources)
     return Technology(
         path.stem,
         figure.of(table.voltage_v),
@@ -82,25 +82,25 @@ def read_technology(path: Path) -> Technology:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class TableFigures:
     """Figures of a table with their sources looked up in its ``sources``."""
 
     sources: Mapping[str, str]
 
-    def of(self, figure: st.Figure[Any]) -> Sourced:
+    def of(self, figure: st.Figure[Any]) -> SourcedNumber:
         """Value and source of a figure."""
-        return Sourced(figure.value, self.source(figure.source))
+        return SourcedNumber(figure.value, self.source(figure.source))
 
     def source(self, text: str) -> str:
         """What a key of ``sources`` stands for, or the text itself."""
         return self.sources.get(text, text)
 
 
-def _arithmetic(figure: Figures, unit: st.Arithmetic) -> Arithmetic:
+def _arithmetic(figure: TableFigures, unit: st.Arithmetic) -> Arithmetic:
     return Arithmetic(*(figure.of(each) for each in (unit.multiply_pj, unit.add_pj, unit.multiply_um2, unit.add_um2)))
 
 
-def _sram(figure: Figures, sram: st.SramPoints) -> SramTable:
+def _sram(figure: TableFigures, sram: st.SramPoints) -> SramTable:
     tables = {bits: getattr(sram, key) for key, bits in WORDS.items()}
     curves = {bits: _curves(table, sram.columns) for bits, table in tables.items()}
     return SramTable(
@@ -108,7 +108,7 @@ def _sram(figure: Figures, sram: st.SramPoints) -> SramTable:
     )
 
 
-def _curves(table: st.Points, columns: list[str]) -> dict[str, Points]:
+def _curves(table: st.Points, columns: list[str]) -> dict[str, SramCurve]:
     return {
         column: tuple((row[0], row[index]) for row in table.points) for index, column in enumerate(columns) if index > 0
     }

@@ -28,7 +28,7 @@ Combine = Literal["", "add", "max"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
+class CollectiveHop:
     """Elements ``start`` to ``stop`` of the buffer go from ``source`` to ``targets``, combined with what is there."""
 
     step: int
@@ -50,7 +50,9 @@ def pieces(elements: int, parts: int) -> list[tuple[int, int]]:
     return list(zip(edges, edges[1:], strict=False))
 
 
-def expand(name: str, nodes: Sequence[int], elements: int, *, root: int = 0, combine: Combine = "add") -> list[Hop]:
+def expand(
+    name: str, nodes: Sequence[int], elements: int, *, root: int = 0, combine: Combine = "add"
+) -> list[CollectiveHop]:
     """The moves of a collective among ``nodes``, in order of their steps, without those of nothing.
 
     ``root``: the place in ``nodes`` of the one that broadcasts, gathers, or ends with the combination. Raises
@@ -66,73 +68,73 @@ def expand(name: str, nodes: Sequence[int], elements: int, *, root: int = 0, com
     return sorted(found, key=lambda hop: (hop.step, hop.source, hop.start))
 
 
-def _broadcast(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _broadcast(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """One read, as many writes."""
-    yield Hop(0, nodes[root], tuple(node for node in nodes if node != nodes[root]), 0, elements)
+    yield CollectiveHop(0, nodes[root], tuple(node for node in nodes if node != nodes[root]), 0, elements)
 
 
-def _broadcast_tree(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _broadcast_tree(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """Those that have it send it to as many that have not."""
     order = nodes[root:] + nodes[:root]
     have, step = 1, 0
     while have < len(order):
         for place in range(min(have, len(order) - have)):
-            yield Hop(step, order[place], (order[have + place],), 0, elements)
+            yield CollectiveHop(step, order[place], (order[have + place],), 0, elements)
         have, step = 2 * have, step + 1
 
 
-def _gather(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _gather(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """Each node's own piece goes to the root."""
     for place, (start, stop) in enumerate(pieces(elements, len(nodes))):
         if place != root:
-            yield Hop(0, nodes[place], (nodes[root],), start, stop)
+            yield CollectiveHop(0, nodes[place], (nodes[root],), start, stop)
 
 
-def _reduce(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _reduce(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """The whole of each other node's buffer goes straight to the root, one after the other."""
     order = nodes[root:] + nodes[:root]
     for step, node in enumerate(order[1:]):
-        yield Hop(step, node, (nodes[root],), 0, elements, combine)
+        yield CollectiveHop(step, node, (nodes[root],), 0, elements, combine)
 
 
-def _reduce_chain(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _reduce_chain(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """From node to node towards the root, combined at each: as many steps, but no node receives twice."""
     order = nodes[root:] + nodes[:root]
     for step, place in enumerate(range(len(order) - 1, 0, -1)):
-        yield Hop(step, order[place], (order[place - 1],), 0, elements, combine)
+        yield CollectiveHop(step, order[place], (order[place - 1],), 0, elements, combine)
 
 
-def _reduce_tree(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _reduce_tree(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """A broadcast by tree, backwards, combined on the way."""
     yield from _backwards(_broadcast_tree(nodes, elements, root, combine), combine)
 
 
-def _reduce_scatter(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _reduce_scatter(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """Node i ends with piece i of the combination: it comes round the ring, combined at each node, and ends there."""
     count, cut = len(nodes), pieces(elements, len(nodes))
     for step in range(count - 1):
         for place in range(count):
             start, stop = cut[(place - step - 1) % count]
-            yield Hop(step, nodes[place], (nodes[(place + 1) % count],), start, stop, combine)
+            yield CollectiveHop(step, nodes[place], (nodes[(place + 1) % count],), start, stop, combine)
 
 
-def _all_gather(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _all_gather(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """Node i's piece i goes round the ring."""
     count, cut = len(nodes), pieces(elements, len(nodes))
     for step in range(count - 1):
         for place in range(count):
             start, stop = cut[(place - step) % count]
-            yield Hop(step, nodes[place], (nodes[(place + 1) % count],), start, stop)
+            yield CollectiveHop(step, nodes[place], (nodes[(place + 1) % count],), start, stop)
 
 
-def _all_gather_doubling(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _all_gather_doubling(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """Node i's pieces, from i on round the ring, go to node i - 2^k."""
     count, cut = len(nodes), pieces(elements, len(nodes))
     for step in range((count - 1).bit_length()):
         far = 1 << step
         for place in range(count):
             for start, stop in _stretches(cut, place, min(far, count - far)):
-                yield Hop(step, nodes[place], (nodes[(place - far) % count],), start, stop)
+                yield CollectiveHop(step, nodes[place], (nodes[(place - far) % count],), start, stop)
 
 
 def _stretches(cut: list[tuple[int, int]], first: int, number: int) -> Iterator[tuple[int, int]]:
@@ -143,41 +145,41 @@ def _stretches(cut: list[tuple[int, int]], first: int, number: int) -> Iterator[
         yield cut[0][0], cut[beyond - 1][1]
 
 
-def _reduce_scatter_halving(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _reduce_scatter_halving(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     """Node i ends with piece i of the combination: an all-gather by doubling, backwards, combined on the way."""
     yield from _backwards(_all_gather_doubling(nodes, elements, root, combine), combine)
 
 
-def _all_reduce_halving(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _all_reduce_halving(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     yield from _reduce_scatter_halving(nodes, elements, root, combine)
     yield from _after(_all_gather_doubling(nodes, elements, root, combine), (len(nodes) - 1).bit_length())
 
 
-def _all_reduce(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _all_reduce(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     yield from _reduce_scatter(nodes, elements, root, combine)
     yield from _after(_all_gather(nodes, elements, root, combine), len(nodes) - 1)
 
 
-def _all_reduce_tree(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[Hop]:
+def _all_reduce_tree(nodes: list[int], elements: int, root: int, combine: Combine) -> Iterator[CollectiveHop]:
     up = list(_reduce_tree(nodes, elements, root, combine))
     yield from up
     yield from _after(_broadcast_tree(nodes, elements, root, combine), 1 + max((hop.step for hop in up), default=0))
 
 
-def _backwards(hops: Iterator[Hop], combine: Combine) -> Iterator[Hop]:
+def _backwards(hops: Iterator[CollectiveHop], combine: Combine) -> Iterator[CollectiveHop]:
     """Hops to one node each, the last ones first and from target to source."""
     forward = list(hops)
     last = max((hop.step for hop in forward), default=0)
     for hop in forward:
-        yield Hop(last - hop.step, hop.targets[0], (hop.source,), hop.start, hop.stop, combine)
+        yield CollectiveHop(last - hop.step, hop.targets[0], (hop.source,), hop.start, hop.stop, combine)
 
 
-def _after(hops: Iterator[Hop], steps: int) -> Iterator[Hop]:
+def _after(hops: Iterator[CollectiveHop], steps: int) -> Iterator[CollectiveHop]:
     for hop in hops:
-        yield Hop(steps + hop.step, hop.source, hop.targets, hop.start, hop.stop, hop.combine)
+        yield CollectiveHop(steps + hop.step, hop.source, hop.targets, hop.start, hop.stop, hop.combine)
 
 
-COLLECTIVES: dict[str, Callable[[list[int], int, int, Combine], Iterator[Hop]]] = {
+COLLECTIVES: dict[str, Callable[[list[int], int, int, Combine], Iterator[CollectiveHop]]] = {
     "broadcast": _broadcast,
     "broadcast_tree": _broadcast_tree,
     "gather": _gather,

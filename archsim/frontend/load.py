@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
-from archsim.graph.lowering.lower import Lowered
+from archsim.graph.lowering.lower import LoweredModel
 from archsim.ir.workload import Workload
 from archsim.spec.locate import config_files, is_file
 
@@ -52,7 +52,7 @@ def import_model(
     on_unsupported: str = "error",
     parameters: Mapping[str, int] | None = None,
     lookups: Mapping[str, str] | None = None,
-) -> Lowered:
+) -> LoweredModel:
     """A model as a Workload, with its graph and where each tensor's numbers come from.
 
     ``batch``: new dim 0 of the inputs (None: as stored; 1 where the model leaves it open). ``on_unsupported``:

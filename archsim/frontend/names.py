@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from archsim.graph.lowering.order import images, memory_order
-from archsim.ir.graph import Graph, Node, Shape
+from archsim.ir.graph import Graph, GraphNode, Shape
 
 
 def layer_name(op: str, ordinal: int, shape: Shape) -> str:
@@ -61,7 +61,7 @@ def _stored_shapes(graph: Graph, batch: int) -> Mapping[str, Shape]:
     return found
 
 
-def _result(graph: Graph, node: Node) -> str:
+def _result(graph: Graph, node: GraphNode) -> str:
     return next((name for name in node.outputs if name in graph.values), "")
 
 

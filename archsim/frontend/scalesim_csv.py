@@ -25,9 +25,9 @@ from pathlib import Path
 
 from archsim.base.errors import ModelError
 from archsim.frontend.names import layer_name
-from archsim.graph.lowering.lower import Lowered, lower_graph
+from archsim.graph.lowering.lower import LoweredModel, lower_graph
 from archsim.graph.passes.infer import infer
-from archsim.ir.graph import Attribute, Graph, Node, Shape, Value
+from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, Shape
 
 CONV_FIELDS = (
     "IFMAP height",
@@ -45,7 +45,7 @@ _EXTRAS = {CONV_FIELDS: ("stride", "spars"), GEMM_FIELDS: ("batch", "spars")}  #
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ScalesimColumns:
     """``wanted``: the sizes; ``places``: the column of each; ``header``: the names of all columns, () without one."""
 
     wanted: tuple[str, ...]
@@ -78,15 +78,15 @@ class Columns:
         return any(part in name for part in _EXTRAS[self.wanted])
 
 
-def columns_of(header: Sequence[str], first: Sequence[str]) -> Columns:
+def columns_of(header: Sequence[str], first: Sequence[str]) -> ScalesimColumns:
     """``header``: its fields, () without one; ``first``: the fields of the first row."""
     named = [_ALIASES.get(plain(name), plain(name)) for name in header]
     for wanted in (CONV_FIELDS, GEMM_FIELDS):
         found = [plain(name) for name in wanted]
         if set(found) <= set(named):
-            return Columns(wanted, tuple(named.index(name) for name in found), tuple(header))
+            return ScalesimColumns(wanted, tuple(named.index(name) for name in found), tuple(header))
     wanted = CONV_FIELDS if len([part for part in first if part]) > GEMM_MOST else GEMM_FIELDS
-    return Columns(wanted, tuple(range(1, len(wanted) + 1)), tuple(header))
+    return ScalesimColumns(wanted, tuple(range(1, len(wanted) + 1)), tuple(header))
 
 
 def plain(name: str) -> str:
@@ -98,7 +98,7 @@ _RATIO = re.compile(r"\s*(\d+)\s*:\s*(\d+)\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScalesimRow:
     """A layer as its line states it: the sizes of ``CONV_FIELDS`` or ``GEMM_FIELDS``."""
 
     place: str  # file:line
@@ -111,14 +111,14 @@ class Row:
 
 def import_scalesim(
     path: Path, *, name: str = "", batch: int | None = None, lookups: Mapping[str, str] | None = None
-) -> Lowered:
+) -> LoweredModel:
     """Import a topology file; ``batch``: images (conv) or products (gemm) a layer; ``lookups``: it has none.
 
     ModelError names file:line and field.
     """
     rows, data = _read(path)
-    nodes: list[Node] = []
-    values: dict[str, Value] = {}
+    nodes: list[GraphNode] = []
+    values: dict[str, GraphValue] = {}
     warnings: list[str] = []
     for row in rows:
         node, operands = _layer(row, batch or 1, warnings)
@@ -135,12 +135,12 @@ def import_scalesim(
     return lower_graph(infer(graph), batch=batch or 1, sha256=hashlib.sha256(data).hexdigest(), lookups=lookups)
 
 
-def layers(path: Path) -> list[Row]:
+def layers(path: Path) -> list[ScalesimRow]:
     """The layers of a topology file. Raises ModelError with file:line and field."""
     return _read(path)[0]
 
 
-def _read(path: Path) -> tuple[list[Row], bytes]:
+def _read(path: Path) -> tuple[list[ScalesimRow], bytes]:
     try:
         data = path.read_bytes()
         text = data.decode("utf-8-sig")
@@ -152,10 +152,10 @@ def _read(path: Path) -> tuple[list[Row], bytes]:
     return rows, data
 
 
-def _rows(path: Path, text: str) -> list[Row]:
+def _rows(path: Path, text: str) -> list[ScalesimRow]:
     """The rows after the header, each with a name of its own."""
-    rows: dict[str, Row] = {}
-    columns: Columns | None = None
+    rows: dict[str, ScalesimRow] = {}
+    columns: ScalesimColumns | None = None
     header: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         fields = [part.strip() for part in line.split(",")]
@@ -172,7 +172,7 @@ def _rows(path: Path, text: str) -> list[Row]:
         extra, unread = columns.beside(fields)
         label = fields[0] or _shape_name(sizes, extra, len(rows) + 1)
         label = f"{label}#{number}" if label in rows else label
-        rows[label] = Row(place, number, label, sizes, extra, unread)
+        rows[label] = ScalesimRow(place, number, label, sizes, extra, unread)
     return list(rows.values())
 
 
@@ -191,7 +191,7 @@ def _size(place: str, label: str, text: str) -> int:
     return int(text)
 
 
-def _layer(row: Row, batch: int, warnings: list[str]) -> tuple[Node, tuple[Value, Value]]:
+def _layer(row: ScalesimRow, batch: int, warnings: list[str]) -> tuple[GraphNode, tuple[GraphValue, GraphValue]]:
     ratio = _RATIO.fullmatch(row.extra)
     if ratio is not None and ratio[1] != ratio[2]:
         warnings.append(f"{row.place}: sparsity {row.extra} of '{row.name}' is not modelled: computed dense")
@@ -202,15 +202,15 @@ def _layer(row: Row, batch: int, warnings: list[str]) -> tuple[Node, tuple[Value
     return _gemm(row, batch, second or 1) if len(row.sizes) == len(GEMM_FIELDS) else _conv(row, batch, second)
 
 
-def _gemm(row: Row, batch: int, products: int) -> tuple[Node, tuple[Value, Value]]:
+def _gemm(row: ScalesimRow, batch: int, products: int) -> tuple[GraphNode, tuple[GraphValue, GraphValue]]:
     m, n, k = row.sizes
     several = (products,) if products > 1 else ()
     leading = (batch, *several) if batch > 1 else several
     a, b = _operands(row, (*leading, m, k), (*several, k, n))
-    return Node(row.name, "MatMul", (a.name, b.name), (f"{row.name}.output",)), (a, b)
+    return GraphNode(row.name, "MatMul", (a.name, b.name), (f"{row.name}.output",)), (a, b)
 
 
-def _conv(row: Row, batch: int, stride_w: int) -> tuple[Node, tuple[Value, Value]]:
+def _conv(row: ScalesimRow, batch: int, stride_w: int) -> tuple[GraphNode, tuple[GraphValue, GraphValue]]:
     height, width, kernel_h, kernel_w, channels, filters, stride = row.sizes
     if kernel_h > height or kernel_w > width:
         raise ModelError(f"{row.place}: filter {kernel_h}x{kernel_w} is larger than its input {height}x{width}")
@@ -218,10 +218,10 @@ def _conv(row: Row, batch: int, stride_w: int) -> tuple[Node, tuple[Value, Value
     strides = (stride, stride_w or stride)
     ends = ((kernel_h - height) % strides[0], (kernel_w - width) % strides[1])
     a, b = _operands(row, (batch, channels, height, width), (filters * groups, channels // groups, kernel_h, kernel_w))
-    attributes: dict[str, Attribute] = {"strides": strides, "pads": (0, 0, *ends), "group": groups}
-    return Node(row.name, "Conv", (a.name, b.name), (f"{row.name}.output",), attributes), (a, b)
+    attributes: dict[str, OperatorAttribute] = {"strides": strides, "pads": (0, 0, *ends), "group": groups}
+    return GraphNode(row.name, "Conv", (a.name, b.name), (f"{row.name}.output",), attributes), (a, b)
 
 
-def _operands(row: Row, data: Shape, weights: Shape) -> tuple[Value, Value]:
+def _operands(row: ScalesimRow, data: Shape, weights: Shape) -> tuple[GraphValue, GraphValue]:
     a, b = f"{row.name}.input", f"{row.name}.weights"
-    return Value(a, data, "input"), Value(b, weights, "constant", sources=(b,))
+    return GraphValue(a, data, "input"), GraphValue(b, weights, "constant", sources=(b,))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from archsim.base.errors import ModelError
-from archsim.ir.graph import Array, Graph, Node
+from archsim.ir.graph import Array, Graph, GraphNode
 from archsim.ops.kit.catalogue import family, find
 
 Leaf = Callable[[str], Array]
@@ -21,7 +21,7 @@ CAST = "Cast"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ElementOrigins:
     """Of each element of a value: ``position`` in the graph's inputs one behind the other, -1 for a constant's;
     ``value`` of a constant's.
     """
@@ -45,7 +45,7 @@ def input_starts(graph: Graph) -> dict[str, int]:
     return found
 
 
-def origin(graph: Graph, name: str) -> Origin | None:
+def origin(graph: Graph, name: str) -> ElementOrigins | None:
     """Where the elements of ``name`` come from; None where something computes them.
 
     Raises ModelError for an input of more elements than can be followed one by one.
@@ -72,7 +72,7 @@ def origin(graph: Graph, name: str) -> Origin | None:
         return None
     value = carried(graph, name, held)
     assert value is not None
-    return Origin(found, value)
+    return ElementOrigins(found, value)
 
 
 def carried(graph: Graph, name: str, leaf: Leaf, casts: bool = False) -> Array | None:
@@ -115,7 +115,7 @@ def element_type(graph: Graph, name: str) -> str:
     return element_type(graph, node.inputs[0])
 
 
-def moves(graph: Graph, node: Node) -> bool:
+def moves(graph: Graph, node: GraphNode) -> bool:
     """Whether a node only moves elements: a view, a copy, a join, a cast, rows by constant indices."""
     found = find(node.op)
     if found is None or any(other.op != CAST for other in node.fused):
@@ -125,7 +125,7 @@ def moves(graph: Graph, node: Node) -> bool:
     return node.op == "GatherRows" and graph.values[node.inputs[1]].data is not None
 
 
-def _moving(graph: Graph, node: Node) -> range:
+def _moving(graph: Graph, node: GraphNode) -> range:
     """Which inputs are moved; the others steer."""
     found = find(node.op)
     slots = found.slots(node, graph.inputs_of(node)) if found is not None and found.slots is not None else None

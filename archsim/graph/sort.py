@@ -5,10 +5,10 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from archsim.base.errors import ModelError
-from archsim.ir.graph import Graph, Node
+from archsim.ir.graph import Graph, GraphNode
 
 
-def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def topological(nodes: tuple[GraphNode, ...]) -> tuple[GraphNode, ...]:
     """Nodes so that each follows its producers, otherwise in file order; ModelError names the nodes of a cycle."""
     producer = _producers(nodes)
     waiting = [len({producer[name] for name in node.inputs if name in producer}) for node in nodes]
@@ -18,7 +18,7 @@ def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
             readers.setdefault(source, []).append(index)
     ready = [index for index, count in enumerate(waiting) if count == 0]
     heapify(ready)
-    order: list[Node] = []
+    order: list[GraphNode] = []
     while ready:
         index = heappop(ready)
         order.append(nodes[index])
@@ -32,10 +32,10 @@ def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple(order)
 
 
-def live(graph: Graph) -> tuple[Node, ...]:
+def live(graph: Graph) -> tuple[GraphNode, ...]:
     """The nodes that some graph output depends on, in order."""
     needed = set(graph.outputs)
-    kept: list[Node] = []
+    kept: list[GraphNode] = []
     for node in reversed(graph.nodes):
         if needed.intersection(node.outputs):
             kept.append(node)
@@ -43,7 +43,7 @@ def live(graph: Graph) -> tuple[Node, ...]:
     return tuple(reversed(kept))
 
 
-def _producers(nodes: tuple[Node, ...]) -> dict[str, int]:
+def _producers(nodes: tuple[GraphNode, ...]) -> dict[str, int]:
     producer: dict[str, int] = {}
     for index, node in enumerate(nodes):
         for name in node.outputs:

@@ -15,8 +15,8 @@ from collections import deque
 
 from archsim.base.errors import ProgramError
 from archsim.ir.unroll import Step
-from archsim.sim.clock import Clock
-from archsim.sim.protocols import Launch
+from archsim.sim.clock import ClockDomain
+from archsim.sim.protocols import PipelinedCommand
 from archsim.sim.tally import Tally
 from archsim.spec.architecture import Host
 
@@ -25,17 +25,17 @@ class HostRuntime:
     """Runs the ``host`` queue."""
 
     def __init__(self, tally: Tally, spec: Host) -> None:
-        self.clock = Clock(spec.clock_hz, spec.sync_stages)
+        self.clock = ClockDomain(spec.clock_hz, spec.sync_stages)
         self._tally = tally
         self._spec = spec
         self._ends: deque[int] = deque(maxlen=spec.depth)  # of the launches under way or the last ones
 
-    def launch(self, step: Step, start_ps: int) -> Launch:
+    def launch(self, step: Step, start_ps: int) -> PipelinedCommand:
         """Start ``step``; raises ProgramError for a command that a host does not have."""
         command, spec = step.command, self._spec
         last_end_ps = self._ends[-1] if self._ends else 0
         if command.op == "SYNC":
-            return Launch(max(start_ps, last_end_ps), start_ps)
+            return PipelinedCommand(max(start_ps, last_end_ps), start_ps)
         if command.op not in ("HOST", "SETUP"):
             raise ProgramError(f"{step.where}: the host cannot run {command.op}; it runs HOST, SETUP and SYNC")
         launched_ps = max(start_ps + spec.launch_ps, last_end_ps)
@@ -45,7 +45,7 @@ class HostRuntime:
         free_ps = start_ps + spec.issue_ps
         if len(self._ends) == spec.depth:
             free_ps = max(free_ps, self._ends[0])
-        return Launch(end_ps, self.clock.at_or_after(free_ps))
+        return PipelinedCommand(end_ps, self.clock.at_or_after(free_ps))
 
     def _count(self, step: Step) -> None:
         command, name = step.command, self._spec.name

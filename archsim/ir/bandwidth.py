@@ -17,7 +17,7 @@ ON_CHIP = FIELDS[: FIELDS.index("pin_bytes")]  # what is not 0 of memories that 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Streams:
+class BandwidthStreams:
     """Streams of one memory, by start: the fields of ``Bandwidth``, each of shape (streams,)."""
 
     start_ps: IntArray
@@ -31,7 +31,7 @@ class Streams:
     activates: IntArray
 
     @classmethod
-    def of(cls, table: IntArray) -> Streams:
+    def of(cls, table: IntArray) -> BandwidthStreams:
         """Streams in any order; ``table``: (streams, the first of FIELDS), those left out are 0."""
         start_ps, end_ps, size_bytes, write, *others = table[np.lexsort(table.T[::-1])].T
         zero = np.broadcast_to(np.int64(0), len(table))
@@ -43,9 +43,9 @@ class Streams:
         found: NDArray[Any] = getattr(self, name)
         return found
 
-    def pick(self, keep: NDArray[np.bool_]) -> Streams:
+    def pick(self, keep: NDArray[np.bool_]) -> BandwidthStreams:
         """Those where ``keep`` holds."""
-        return Streams(*(self.column(name)[keep] for name in FIELDS))
+        return BandwidthStreams(*(self.column(name)[keep] for name in FIELDS))
 
     def __len__(self) -> int:
         return len(self.start_ps)
@@ -54,7 +54,7 @@ class Streams:
 class BandwidthTrace:
     """Streams of all memories, by name; iterates as rows, in the order of their fields."""
 
-    def __init__(self, streams: Mapping[str, Streams]) -> None:
+    def __init__(self, streams: Mapping[str, BandwidthStreams]) -> None:
         """``streams`` of each memory."""
         self.by_memory = dict(sorted(streams.items()))
 
@@ -64,7 +64,7 @@ class BandwidthTrace:
         tables: dict[str, list[tuple[int, ...]]] = {}
         for memory, *fields in rows:
             tables.setdefault(memory, []).append(tuple(fields))
-        return cls({memory: Streams.of(np.array(table, dtype=np.int64)) for memory, table in tables.items()})
+        return cls({memory: BandwidthStreams.of(np.array(table, dtype=np.int64)) for memory, table in tables.items()})
 
     def __len__(self) -> int:
         return sum(map(len, self.by_memory.values()))

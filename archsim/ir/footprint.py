@@ -9,7 +9,7 @@ from archsim.ir.program import Region
 from archsim.ir.unroll import Step
 
 
-class Footprint(NamedTuple):
+class ByteFootprint(NamedTuple):
     """Strided bytes: ``run_bytes`` contiguous, repeated over ``outer`` ((extent, stride bytes), outermost first).
 
     ``offset`` is the byte offset from the store's base (tensor) or the current slot (ring).
@@ -49,7 +49,7 @@ def clip(region: Region, step: Step) -> dict[str, tuple[int, int]]:
     return ranges
 
 
-def reachable(region: Region, step: Step) -> Footprint:
+def reachable(region: Region, step: Step) -> ByteFootprint:
     """The bytes that ``region`` may touch: those of every row where it is the table of a lookup."""
     command = step.command
     if command.index is None or region is not command.table:
@@ -64,7 +64,7 @@ def footprint(
     step: Step,
     ranges: dict[str, tuple[int, int]] | None = None,
     lead: Mapping[str, int] | None = None,
-) -> Footprint:
+) -> ByteFootprint:
     """The bytes that ``region`` touches in ``step``; ``ranges`` overrides its own clipping (a move's other side).
 
     ``lead``: byte strides by dim of the side whose address order the region is walked in; absent: its own.
@@ -74,7 +74,7 @@ def footprint(
     """
     offset = region.offset.at(step.env)
     if step.is_empty:
-        return Footprint(offset, 0, ())
+        return ByteFootprint(offset, 0, ())
     if ranges is None:
         ranges = clip(region, step)
     axes: list[tuple[int, int]] = []
@@ -82,7 +82,7 @@ def footprint(
     for dim, stride in region.strides:
         low, high = ranges.get(dim, (0, step.extents[dim]))
         if high <= low:
-            return Footprint(offset, 0, ())
+            return ByteFootprint(offset, 0, ())
         offset += low * stride
         if high - low > 1 and stride:
             axes.append((high - low, stride))
@@ -90,14 +90,16 @@ def footprint(
     return runs_of(offset, region.element_bytes, axes, led)
 
 
-def runs_of(offset: int, element_bytes: int, axes: Sequence[tuple[int, int]], lead: Sequence[int] = ()) -> Footprint:
+def runs_of(
+    offset: int, element_bytes: int, axes: Sequence[tuple[int, int]], lead: Sequence[int] = ()
+) -> ByteFootprint:
     """Join axes into one contiguous run where their strides chain (overlapping windows join too).
 
     They are walked in address order, or in that of another side, whose stride by axis is ``lead``: axes that do not
     move it (0) keep their place. A region whose axes overlap, and would be walked in part twice, goes in its own order.
     """
     if not axes:
-        return Footprint(offset, element_bytes, ())
+        return ByteFootprint(offset, element_bytes, ())
     own = sorted(range(len(axes)), key=lambda n: (axes[n][1], axes[n][0]))
     found = _joined_runs(offset, element_bytes, [axes[n] for n in own])
     if len(axes) == 1 or not any(lead):
@@ -110,7 +112,7 @@ def runs_of(offset: int, element_bytes: int, axes: Sequence[tuple[int, int]], le
     return led if led.size_bytes == found.size_bytes else found
 
 
-def _joined_runs(offset: int, element_bytes: int, axes: Sequence[tuple[int, int]]) -> Footprint:
+def _joined_runs(offset: int, element_bytes: int, axes: Sequence[tuple[int, int]]) -> ByteFootprint:
     """The runs of axes that are walked innermost first."""
     run = element_bytes
     outer: list[tuple[int, int]] = []
@@ -119,7 +121,7 @@ def _joined_runs(offset: int, element_bytes: int, axes: Sequence[tuple[int, int]
             run += (extent - 1) * stride
         else:
             outer.append((extent, stride))
-    return Footprint(offset, run, tuple(reversed(_join(outer))))
+    return ByteFootprint(offset, run, tuple(reversed(_join(outer))))
 
 
 def _join(axes: list[tuple[int, int]]) -> list[tuple[int, int]]:

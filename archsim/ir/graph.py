@@ -19,7 +19,7 @@ from archsim.base.errors import ModelError
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
-Attribute = int | float | str | tuple[Any, ...] | Array
+OperatorAttribute = int | float | str | tuple[Any, ...] | Array
 
 SMALL_ELEMENTS = 1024  # constants up to this many elements keep their data; larger ones are shapes only
 
@@ -29,7 +29,7 @@ class UnsupportedError(ModelError):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class GraphValue:
     """A named tensor of the source model. ``shape`` is logical.
 
     ``data``: the contents of a small constant. ``sources``: names of the model's own constants that a constant is made
@@ -55,7 +55,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """One operator call. ``inputs`` and ``outputs`` are value names, '' where an optional one is absent.
 
     ``fused``: the nodes merged into this one, in order (folded scales and shifts, an activation on the way out);
@@ -66,8 +66,8 @@ class Node:
     op: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    fused: tuple[Node, ...] = ()
+    attributes: Mapping[str, OperatorAttribute] = field(default_factory=dict)
+    fused: tuple[GraphNode, ...] = ()
 
     def integer(self, key: str, default: int) -> int:
         """An integer attribute or its default."""
@@ -100,11 +100,11 @@ class Node:
         raise UnsupportedError(f"node '{self.name}' ({self.op}): {message}, or pass --on-unsupported host")
 
 
-Inputs = tuple[Value | None, ...]
+Inputs = tuple[GraphValue | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ValueFormat:
     """What the file says of a value's elements: q stands for (q - ``zero``) * ``scale``; ``dtype`` as stored there.
 
     ``runtime_name``: the value of the file that holds those numbers.
@@ -117,7 +117,7 @@ class Format:
 
 
 @dataclass(frozen=True, slots=True)
-class Alias:
+class ValueAlias:
     """A removed node whose result is its input under another name (Identity, Dropout at inference)."""
 
     name: str
@@ -134,44 +134,44 @@ class Graph:
     """
 
     name: str
-    nodes: tuple[Node, ...]
-    values: Mapping[str, Value]
+    nodes: tuple[GraphNode, ...]
+    values: Mapping[str, GraphValue]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     hints: Mapping[str, Shape] = field(default_factory=dict)
-    aliases: tuple[Alias, ...] = ()
+    aliases: tuple[ValueAlias, ...] = ()
     warnings: tuple[str, ...] = ()
-    folded: tuple[Node, ...] = ()
-    formats: Mapping[str, Format] = field(default_factory=dict)
+    folded: tuple[GraphNode, ...] = ()
+    formats: Mapping[str, ValueFormat] = field(default_factory=dict)
 
     def shape(self, name: str) -> Shape:
         """Logical shape of a value."""
         return self.values[name].shape
 
-    def inputs_of(self, node: Node) -> Inputs:
+    def inputs_of(self, node: GraphNode) -> Inputs:
         """The values a node reads, None where an optional input is absent; raises ModelError for an unknown one."""
         return tuple(self._value(node, name) if name else None for name in node.inputs)
 
-    def _value(self, node: Node, name: str) -> Value:
+    def _value(self, node: GraphNode, name: str) -> GraphValue:
         found = self.values.get(name)
         if found is None:
             node.fail(f"reads '{name}', which nothing produces; the file is damaged or needs a newer exporter")
         return found
 
 
-def known_data(value: Value | None) -> Array | None:
+def known_data(value: GraphValue | None) -> Array | None:
     """The contents of a constant input, None when it is absent or not known."""
     return None if value is None else value.data
 
 
-def scalar(node: Node, value: Value) -> float:
+def scalar(node: GraphNode, value: GraphValue) -> float:
     """The one number that a constant of one element holds; raises UnsupportedError where it is not known."""
     if value.data is None or value.data.size != 1:
         node.unsupported(f"'{value.name}' is not one number known beforehand")
     return float(value.data.reshape(-1)[0])
 
 
-def integers_of(node: Node, value: Value | None, what: str) -> Shape | None:
+def integers_of(node: GraphNode, value: GraphValue | None, what: str) -> Shape | None:
     """Contents of an integer-list input as a tuple; None when absent; ModelError when not known beforehand."""
     if value is None:
         return None

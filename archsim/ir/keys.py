@@ -12,7 +12,7 @@ TEXT, TABLE, COUNT, RATIO = "text", "table", "1 (a number of things)", "1 (a rat
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ResultKey:
     """``unit``: what a number is in (or TEXT, COUNT, RATIO, TABLE), ``says``: a sentence, ``since``: the first schema
     whose results have the key."""
 
@@ -22,7 +22,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Causes:
+class CauseKeys:
     """Of a mapping whose keys are causes of ``archsim.ir.causes``: which, whether all of them are there, and whether an
     operand may follow (``stall_dram.weights``)."""
 
@@ -32,7 +32,7 @@ class Causes:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class ItemTypes:
     """Of a list of fixed length: the type of each of its items."""
 
     types: tuple[type, ...]

@@ -1,6 +1,7 @@
 """The Program: in-order queues of tile commands ordered only by counting semaphores.
 
-A Program is what the compiler hands to the machine. Its unrolled form is its meaning; ``Loop`` is compression only.
+A Program is what the compiler hands to the machine. Its unrolled form is its meaning; ``CommandLoop`` is compression
+only.
 
 Queues. One per engine instance (``core[0].load``, ``.store``, ``.array``, ``.vector``, ``host``). A command starts when
 it heads its queue, its waits are met (each takes ``n`` tokens, at start) and its engine is free. It signals at its end.
@@ -34,11 +35,11 @@ from typing import Literal, TypeVar, dataclass_transform
 from archsim.ir.functions import Functions, names
 from archsim.ir.indices import Indices
 
-Class = TypeVar("Class")
+_Class = TypeVar("_Class")
 
 
 @dataclass_transform(frozen_default=True)
-def shared(cls: type[Class]) -> type[Class]:
+def shared(cls: type[_Class]) -> type[_Class]:
     """A dataclass with slots and a hash that the type checker holds to be frozen; at run time it is not, since frozen
     ones take three times as long to make, and a Program has a million of them.
     """
@@ -46,7 +47,7 @@ def shared(cls: type[Class]) -> type[Class]:
 
 
 Op = Literal["MOVE", "GATHER", "SCATTER", "MATMUL", "VECTOR", "SETUP", "HOST", "SYNC"]
-Engine = Literal["load", "store", "array", "vector", "host"]
+EngineKind = Literal["load", "store", "array", "vector", "host"]
 Env = Mapping[str, int]
 
 
@@ -66,7 +67,7 @@ class Affine:
 
 
 @shared
-class Edge:
+class LoopEdge:
     """One literal of a condition: ``first(var)``, ``last(var)`` or their negations."""
 
     kind: Literal["first", "last"]
@@ -74,7 +75,7 @@ class Edge:
     negated: bool = False
 
 
-When = tuple[Edge, ...]  # all must hold; () = always
+When = tuple[LoopEdge, ...]  # all must hold; () = always
 
 
 @shared
@@ -113,7 +114,7 @@ class Clip:
 
 
 @shared
-class Guard:
+class CommandGuard:
     """Points of a command's extents take part only where sum(coefficient * index of a dim) + ``start`` is in
     [0, ``length``): what of a window lies inside its tensor.
     """
@@ -155,7 +156,7 @@ class Lookup:
 
 
 @shared
-class Nest:
+class MatmulNest:
     """Which extents are rows (m), columns (n), reduction (k) and batch of a MATMUL."""
 
     m: tuple[str, ...]
@@ -190,11 +191,11 @@ class Command:
     extents: tuple[Extent, ...] = ()
     reads: tuple[Region, ...] = ()
     writes: tuple[Region, ...] = ()
-    nest: Nest | None = None
+    nest: MatmulNest | None = None
     fresh: When = ()
     dtypes: tuple[str, ...] = ()
     functions: Functions = ()
-    guards: tuple[Guard, ...] = ()
+    guards: tuple[CommandGuard, ...] = ()
     passes: int = 0
     slow: tuple[str, ...] = ()
     flops: int = 0
@@ -218,15 +219,15 @@ class Command:
 
 
 @shared
-class Loop:
+class CommandLoop:
     """Repeat ``body`` for ``var`` = 0 .. trips-1. A variable has one loop per queue (its layer's name leads)."""
 
     var: str
     trips: int
-    body: tuple[Node, ...]
+    body: tuple[ProgramNode, ...]
 
 
-Node = Loop | Command
+ProgramNode = CommandLoop | Command
 
 
 @shared
@@ -234,13 +235,13 @@ class Queue:
     """The in-order command stream of one engine instance. ``unit`` names the chip part that runs it."""
 
     name: str
-    engine: Engine
+    engine: EngineKind
     unit: str
-    body: tuple[Node, ...]
+    body: tuple[ProgramNode, ...]
 
 
 @shared
-class Tensor:
+class PlacedTensor:
     """A named address range. ``shape``, ``strides`` (bytes) and ``origin`` (byte of the first element) are its layout.
 
     ``preloaded``: holds data at time 0. An element q stands for (q - ``zero``) * ``scale``.
@@ -298,7 +299,7 @@ class Program:
     name: str
     chip: str
     layers: tuple[str, ...]
-    tensors: tuple[Tensor, ...]
+    tensors: tuple[PlacedTensor, ...]
     rings: tuple[Ring, ...]
     semaphores: tuple[Semaphore, ...]
     queues: tuple[Queue, ...]

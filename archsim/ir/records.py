@@ -13,7 +13,7 @@ from archsim.base.arrays import IntArray
 from archsim.ir.rows import Record
 
 
-class Text(NamedTuple):
+class CommandText(NamedTuple):
     """What a command is, whenever it is run."""
 
     name: str
@@ -23,7 +23,7 @@ class Text(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class RecordColumns:
     """The numbers of ``Record``, each of shape (commands,).
 
     ``text``: number in ``Records.texts``; ``critical_unit``: in ``Records.names``, -1 for none; ``phases``: how many
@@ -42,7 +42,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretches:
+class CommandStretches:
     """What commands did from ``start_ps`` to ``end_ps``: tiling each one's time, none empty. Shapes (stretches,).
 
     ``record``: which command; ``phase``: number in ``Records.names``, that of '' for time without phase.
@@ -54,7 +54,7 @@ class Stretches:
     phase: IntArray
 
 
-_WIDTH = len(Columns.__dataclass_fields__)
+_WIDTH = len(RecordColumns.__dataclass_fields__)
 
 
 class Records(Sequence[Record]):
@@ -64,9 +64,9 @@ class Records(Sequence[Record]):
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
-        self.texts: list[Text] = []
+        self.texts: list[CommandText] = []
         self.names: list[str] = [""]
-        self._numbers: dict[Text | str, int] = {"": 0}
+        self._numbers: dict[CommandText | str, int] = {"": 0}
         self._cells = array("q")  # Columns, command by command
         self._phases = array("q")  # name and end of each
 
@@ -75,12 +75,12 @@ class Records(Sequence[Record]):
         """The columns of ``rows``."""
         found = cls(unit)
         for row in rows:
-            text = found.text(Text(row.name, row.op, row.layer, row.role))
+            text = found.text(CommandText(row.name, row.op, row.layer, row.role))
             times = row.head_ps, row.start_ps, row.end_ps
             found.add(text, times, row.critical, row.phases, row.macs, row.slots_per_cycle)
         return found
 
-    def text(self, text: Text) -> int:
+    def text(self, text: CommandText) -> int:
         """The number of ``text`` in ``texts``, where it is put if it is new."""
         number = self._numbers.get(text)
         if number is None:
@@ -114,11 +114,11 @@ class Records(Sequence[Record]):
         unit, index = (-1, 0) if critical is None else (self._name(critical[0]), critical[1])
         self._cells.extend((text, *times_ps, unit, index, macs, slots_per_cycle, len(cells) // 2))
 
-    def columns(self) -> Columns:
+    def columns(self) -> RecordColumns:
         """All numbers, as they are now."""
-        return Columns(*np.array(self._cells, dtype=np.int64).reshape(-1, _WIDTH).T)
+        return RecordColumns(*np.array(self._cells, dtype=np.int64).reshape(-1, _WIDTH).T)
 
-    def stretches(self) -> Stretches:
+    def stretches(self) -> CommandStretches:
         """What every command did, phase by phase."""
         columns = self.columns()
         tails = np.arange(len(self))
@@ -131,7 +131,7 @@ class Records(Sequence[Record]):
         record, phase, until = record[order], phase[order], until[order]
         since = np.maximum(columns.start_ps[record], np.concatenate(([0], until))[:-1])
         some = until > since
-        return Stretches(record[some], since[some], until[some], phase[some])
+        return CommandStretches(record[some], since[some], until[some], phase[some])
 
     def __len__(self) -> int:
         return len(self._cells) // _WIDTH

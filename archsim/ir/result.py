@@ -24,7 +24,7 @@ from archsim.ir.figures import (
     Refinement,
     WorkloadFacts,
 )
-from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, Causes, Key
+from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, CauseKeys, ResultKey
 from archsim.ir.timeline import Timeline
 
 SCHEMA = "archsim.result/2"
@@ -54,70 +54,76 @@ class LayerResult:
     the array rows.
     """
 
-    name: Annotated[str, Key(TEXT, "The layer's name; _host for the host's own time, _static for energy at rest.")]
-    op: Annotated[str, Key(TEXT, "The operator as the model calls it.")]
-    macs: Annotated[int, Key("MAC", "Multiply-accumulates of the whole batch.")]
-    cycles_start: Annotated[int, Key("cycles", "When its first command starts.")]
-    cycles_end: Annotated[int, Key("cycles", "When its last command has ended.")]
-    cycles_total: Annotated[int, Key("cycles", "From the first to the last of them; layers overlap.")]
-    utilization: Annotated[float, Key(RATIO, "MACs on arrays over what the peak allows in its span.")]
-    energy_j: Annotated[float, Key("J", "Energy of its actions; layers sum to the run.")]
-    dram_read_bytes: Annotated[int, Key("B", "Bytes read for it on the pins of all DRAM.")]
-    dram_write_bytes: Annotated[int, Key("B", "Bytes written for it on the pins of all DRAM.")]
-    cycles_critical: Annotated[int, Key("cycles", "Its part of the critical path; layers sum to the run.")]
-    bound_by: Annotated[str, Key(TEXT, "The largest cause of its critical cycles."), Causes(BOUNDS)]
-    stalls: Annotated[
-        Mapping[str, int], Key("cycles", "Waits of the arrays by cause and operand."), Causes(OF_ARRAYS, operands=True)
+    name: Annotated[
+        str, ResultKey(TEXT, "The layer's name; _host for the host's own time, _static for energy at rest.")
     ]
-    fused_with: Annotated[tuple[str, ...], Key(TEXT, "Nodes of the model that are computed with it.")] = ()
-    view_of: Annotated[str | None, Key(TEXT, "The tensor that it is another view of; null for layers that work.")] = (
-        None
-    )
-    on_host: Annotated[bool, Key(TEXT, "Whether the host computes it.")] = False
+    op: Annotated[str, ResultKey(TEXT, "The operator as the model calls it.")]
+    macs: Annotated[int, ResultKey("MAC", "Multiply-accumulates of the whole batch.")]
+    cycles_start: Annotated[int, ResultKey("cycles", "When its first command starts.")]
+    cycles_end: Annotated[int, ResultKey("cycles", "When its last command has ended.")]
+    cycles_total: Annotated[int, ResultKey("cycles", "From the first to the last of them; layers overlap.")]
+    utilization: Annotated[float, ResultKey(RATIO, "MACs on arrays over what the peak allows in its span.")]
+    energy_j: Annotated[float, ResultKey("J", "Energy of its actions; layers sum to the run.")]
+    dram_read_bytes: Annotated[int, ResultKey("B", "Bytes read for it on the pins of all DRAM.")]
+    dram_write_bytes: Annotated[int, ResultKey("B", "Bytes written for it on the pins of all DRAM.")]
+    cycles_critical: Annotated[int, ResultKey("cycles", "Its part of the critical path; layers sum to the run.")]
+    bound_by: Annotated[str, ResultKey(TEXT, "The largest cause of its critical cycles."), CauseKeys(BOUNDS)]
+    stalls: Annotated[
+        Mapping[str, int],
+        ResultKey("cycles", "Waits of the arrays by cause and operand."),
+        CauseKeys(OF_ARRAYS, operands=True),
+    ]
+    fused_with: Annotated[tuple[str, ...], ResultKey(TEXT, "Nodes of the model that are computed with it.")] = ()
+    view_of: Annotated[
+        str | None, ResultKey(TEXT, "The tensor that it is another view of; null for layers that work.")
+    ] = None
+    on_host: Annotated[bool, ResultKey(TEXT, "Whether the host computes it.")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """Everything a run reports; ``to_json`` gives the public summary, the rest feeds plots and pages."""
 
-    workload: Annotated[WorkloadFacts, Key(TABLE, "What was run.")]
-    architecture: Annotated[ArchitectureFacts, Key(TABLE, "The chip that it was run on.")]
-    cycles_total: Annotated[int, Key("cycles", "The run in cycles of the reference clock.")]
-    latency_s: Annotated[float, Key("s", "From the start to the end of the run, of the whole batch.")]
-    throughput_per_s: Annotated[float, Key("1/s", "Samples a second, one run after the other.")]
+    workload: Annotated[WorkloadFacts, ResultKey(TABLE, "What was run.")]
+    architecture: Annotated[ArchitectureFacts, ResultKey(TABLE, "The chip that it was run on.")]
+    cycles_total: Annotated[int, ResultKey("cycles", "The run in cycles of the reference clock.")]
+    latency_s: Annotated[float, ResultKey("s", "From the start to the end of the run, of the whole batch.")]
+    throughput_per_s: Annotated[float, ResultKey("1/s", "Samples a second, one run after the other.")]
     macs: Annotated[
-        int, Key("MAC", "Multiply-accumulates on all engines and the host; of the first schema, on arrays.")
+        int, ResultKey("MAC", "Multiply-accumulates on all engines and the host; of the first schema, on arrays.")
     ]
-    macs_array: Annotated[int, Key("MAC", "Multiply-accumulates on arrays.", SECOND)]
-    macs_vector: Annotated[int, Key("MAC", "Multiply-accumulates on vector units.", SECOND)]
-    macs_host: Annotated[int, Key("MAC", "Multiply-accumulates on the host.", SECOND)]
-    utilization: Annotated[float, Key(RATIO, "MACs on arrays over cycles x the best peak.")]
-    utilization_dtype: Annotated[float, Key(RATIO, "The same over the peak of the formats used.", SECOND)]
-    energy_j: Annotated[float, Key("J", "Energy of chip and DRAM.")]
-    energy_chip_j: Annotated[float, Key("J", "Energy of the chip without DRAM.")]
-    power_avg_w: Annotated[float, Key("W", "Energy over the latency.")]
-    power_peak_w: Annotated[float, Key("W", "The most in any window of power_window_s.")]
-    power_window_s: Annotated[float, Key("s", "How long the windows are that power_peak_w looks at.")]
-    edp_js: Annotated[float, Key("J s", "Energy times latency.")]
-    area_mm2: Annotated[float | None, Key("mm2", "Area of the parts that have one; null where none is known.")]
-    die_cost_usd: Annotated[float | None, Key("USD", "Price of a die; null, since it is not modelled.")]
-    bounds: Annotated[FigureBounds, Key(TABLE, "Which figures leave out something of the real chip.", SECOND)]
+    macs_array: Annotated[int, ResultKey("MAC", "Multiply-accumulates on arrays.", SECOND)]
+    macs_vector: Annotated[int, ResultKey("MAC", "Multiply-accumulates on vector units.", SECOND)]
+    macs_host: Annotated[int, ResultKey("MAC", "Multiply-accumulates on the host.", SECOND)]
+    utilization: Annotated[float, ResultKey(RATIO, "MACs on arrays over cycles x the best peak.")]
+    utilization_dtype: Annotated[float, ResultKey(RATIO, "The same over the peak of the formats used.", SECOND)]
+    energy_j: Annotated[float, ResultKey("J", "Energy of chip and DRAM.")]
+    energy_chip_j: Annotated[float, ResultKey("J", "Energy of the chip without DRAM.")]
+    power_avg_w: Annotated[float, ResultKey("W", "Energy over the latency.")]
+    power_peak_w: Annotated[float, ResultKey("W", "The most in any window of power_window_s.")]
+    power_window_s: Annotated[float, ResultKey("s", "How long the windows are that power_peak_w looks at.")]
+    edp_js: Annotated[float, ResultKey("J s", "Energy times latency.")]
+    area_mm2: Annotated[float | None, ResultKey("mm2", "Area of the parts that have one; null where none is known.")]
+    die_cost_usd: Annotated[float | None, ResultKey("USD", "Price of a die; null, since it is not modelled.")]
+    bounds: Annotated[FigureBounds, ResultKey(TABLE, "Which figures leave out something of the real chip.", SECOND)]
     per_sample: Annotated[
-        PerSample | None, Key(TABLE, "Figures of a sample; absent where the batch is not known.", SECOND)
+        PerSample | None, ResultKey(TABLE, "Figures of a sample; absent where the batch is not known.", SECOND)
     ]
-    dram: Annotated[DramFigures, Key(TABLE, "All DRAM parts over the run.")]
+    dram: Annotated[DramFigures, ResultKey(TABLE, "All DRAM parts over the run.")]
     mac_breakdown: Annotated[
         Mapping[str, int],
-        Key("MAC slots", "Where cycles x peak went; sums to it exactly."),
-        Causes(SLOTS, whole=True),
+        ResultKey("MAC slots", "Where cycles x peak went; sums to it exactly."),
+        CauseKeys(SLOTS, whole=True),
     ]
-    energy_breakdown_j: Annotated[Mapping[str, float], Key("J", "Energy by part; sums to energy_j.")]
+    energy_breakdown_j: Annotated[Mapping[str, float], ResultKey("J", "Energy by part; sums to energy_j.")]
     time_breakdown: Annotated[
-        Mapping[str, Annotated[Mapping[str, int], Causes(TIME, whole=True)]],
-        Key("cycles", "Of each unit the cycles by cause; every row sums to cycles_total."),
+        Mapping[str, Annotated[Mapping[str, int], CauseKeys(TIME, whole=True)]],
+        ResultKey("cycles", "Of each unit the cycles by cause; every row sums to cycles_total."),
     ]
-    layers: Annotated[tuple[LayerResult, ...], Key(TABLE, "A row for each layer, view, the host and energy at rest.")]
-    provenance: Annotated[Provenance, Key(TABLE, "What the result follows from.")]
+    layers: Annotated[
+        tuple[LayerResult, ...], ResultKey(TABLE, "A row for each layer, view, the host and energy at rest.")
+    ]
+    provenance: Annotated[Provenance, ResultKey(TABLE, "What the result follows from.")]
     # beyond the public summary, for rendering:
     critical: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # layer -> cause -> critical cycles
     area_breakdown_mm2: Mapping[str, float] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from archsim.base.arrays import IntArray
 from archsim.ir.indices import Indices
 from archsim.ir.unroll import Step
 
-Words = NDArray[np.uint64]
+WordArray = NDArray[np.uint64]
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -64,29 +64,29 @@ def rows_of(step: Step) -> IntArray:
     return entries(lookup.indices, lookup.rows, lookups(step)[1].ravel())
 
 
-def _drawn(seed: int, numbers: IntArray) -> Words:
+def _drawn(seed: int, numbers: IntArray) -> WordArray:
     start = _mixed(np.array([seed % 2**64], dtype=np.uint64))
     return _mixed(start + (numbers.astype(np.uint64) + np.uint64(1)) * GAMMA)
 
 
-def _mixed(words: Words) -> Words:
+def _mixed(words: WordArray) -> WordArray:
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: Words = words ^ (words >> np.uint64(31))
+    found: WordArray = words ^ (words >> np.uint64(31))
     return found
 
 
-def _scaled(words: Words, total: int) -> Words:
+def _scaled(words: WordArray, total: int) -> WordArray:
     """floor(word * total / 2**64) for ``total`` < 2**63, by halves of 32 bits."""
     high, low = words >> _HALF, words & _LOW
     above, below = np.uint64(total >> 32), np.uint64(total & 0xFFFFFFFF)
     middle = high * below + ((low * below) >> _HALF)
-    found: Words = high * above + (middle >> _HALF) + ((low * above + (middle & _LOW)) >> _HALF)
+    found: WordArray = high * above + (middle >> _HALF) + ((low * above + (middle & _LOW)) >> _HALF)
     return found
 
 
 @lru_cache(maxsize=KEPT)
-def _ends(rows: int, exponent: float) -> Words:
+def _ends(rows: int, exponent: float) -> WordArray:
     """Where the stretch of each row ends: running sums of the weights."""
     weight = np.arange(1, rows + 1, dtype=np.float64) ** -exponent * float(2**WEIGHT_BITS // rows)
     return np.cumsum(np.maximum(weight, 1.0).astype(np.uint64))

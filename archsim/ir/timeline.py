@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from archsim.base.arrays import IntArray
 
 
-class State(NamedTuple):
+class UnitState(NamedTuple):
     """What an instant of a unit is charged to. ``operand``: tensor role of the stall, '' where none."""
 
     layer: str
@@ -29,13 +29,13 @@ class Timeline:
 
     start_ps: IntArray
     state: NDArray[np.int32]
-    states: Sequence[State]
+    states: Sequence[UnitState]
 
     def causes(self) -> list[str]:
         """The cause of each segment."""
         return [self.states[number].cause for number in self.state.tolist()]
 
-    def segments(self, total_ps: int) -> Iterator[tuple[int, int, State]]:
+    def segments(self, total_ps: int) -> Iterator[tuple[int, int, UnitState]]:
         """(start_ps, end_ps, state), in order, without gap."""
         starts_ps = self.start_ps.tolist()
         states = map(self.states.__getitem__, self.state.tolist())

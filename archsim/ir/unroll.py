@@ -8,9 +8,9 @@ from itertools import count
 from math import prod
 from typing import Any, NamedTuple
 
-from archsim.ir.program import Command, Edge, Loop, Node, Queue, Region, When
+from archsim.ir.program import Command, CommandLoop, LoopEdge, ProgramNode, Queue, Region, When
 
-Resolved = tuple[tuple[str, int], ...]  # (token name, n)
+ResolvedTokens = tuple[tuple[str, int], ...]  # (token name, n)
 
 
 @dataclass(slots=True)  # frozen ones take three times as long to make, and there are many
@@ -27,8 +27,8 @@ class Step:
     command: Command
     env: dict[str, int]
     extents: dict[str, int]
-    waits: Resolved
-    signals: Resolved
+    waits: ResolvedTokens
+    signals: ResolvedTokens
     fresh: bool
     takes: Any
     gives: Any
@@ -51,7 +51,7 @@ class Step:
         return f"{self.command.name}[{indices}]" if indices else self.command.name
 
 
-Given = tuple[dict[str, int], Resolved, Resolved, bool, Any, Any]
+CommandGiven = tuple[dict[str, int], ResolvedTokens, ResolvedTokens, bool, Any, Any]
 Edges = dict[tuple[str, str], int]  # (kind, variable) -> the bit that says that its loop is there
 Condition = tuple[int, int]  # (bits that matter, which of them are to be set)
 Guarded = tuple[Condition, tuple[str, int]]  # a token and when
@@ -61,11 +61,11 @@ ALWAYS, NEVER = (0, 0), (0, 1)
 class _Tokens:
     """The resolved tokens of a queue, of which equal ones are one object, with what ``make`` has made of them."""
 
-    def __init__(self, make: Callable[[Resolved], Any]) -> None:
+    def __init__(self, make: Callable[[ResolvedTokens], Any]) -> None:
         self._make = make
-        self._known: dict[Resolved, tuple[Resolved, Any]] = {}
+        self._known: dict[ResolvedTokens, tuple[ResolvedTokens, Any]] = {}
 
-    def of(self, tokens: Sequence[Guarded], at: int) -> tuple[Resolved, Any]:
+    def of(self, tokens: Sequence[Guarded], at: int) -> tuple[ResolvedTokens, Any]:
         """Those of ``tokens`` whose conditions hold where the loops are ``at`` these edges."""
         given = tuple([token for (matter, wanted), token in tokens if at & matter == wanted])
         found = self._known.get(given)
@@ -94,11 +94,13 @@ class _Text:
         self._matter = self._when[0] | self._fresh[0]
         for (matter, _), _ in (*self._waits, *self._signals):
             self._matter |= matter
-        self._given: dict[Any, Given | None] = {}  # by the bits that matter to it and the variables that limit it
+        self._given: dict[
+            Any, CommandGiven | None
+        ] = {}  # by the bits that matter to it and the variables that limit it
         self._vars = list(dict.fromkeys([var for e in command.extents for limit in e.limits for var, _ in limit.terms]))
         self._extents: dict[tuple[int, ...], dict[str, int]] = {}  # by these
 
-    def given(self, at: int, env: dict[str, int]) -> Given | None:
+    def given(self, at: int, env: dict[str, int]) -> CommandGiven | None:
         """Its clamped extents, its waits and signals, whether it is fresh and what was made of these tokens, at loop
         indices ``env`` where the loops are ``at`` these edges; None if it is not run there.
         """
@@ -109,7 +111,7 @@ class _Text:
             self._given[key] = self._resolve(at, env)
         return self._given[key]
 
-    def _resolve(self, at: int, env: dict[str, int]) -> Given | None:
+    def _resolve(self, at: int, env: dict[str, int]) -> CommandGiven | None:
         matter, wanted = self._when
         if at & matter != wanted:
             return None
@@ -135,7 +137,7 @@ def _condition(when: When, edges: Edges) -> Condition:
     return NEVER if wanted & banned else (wanted | banned, wanted)
 
 
-def _nothing(tokens: Resolved) -> None:
+def _nothing(tokens: ResolvedTokens) -> None:
     """What is made of ``tokens`` where nobody runs them."""
 
 
@@ -150,7 +152,7 @@ class _Repeat(NamedTuple):
 
 
 def unroll(
-    queue: Queue, takes: Callable[[Resolved], Any] = _nothing, gives: Callable[[Resolved], Any] = _nothing
+    queue: Queue, takes: Callable[[ResolvedTokens], Any] = _nothing, gives: Callable[[ResolvedTokens], Any] = _nothing
 ) -> Iterator[Step]:
     """Yield the queue's concrete commands in order.
 
@@ -167,16 +169,16 @@ def count_commands(queue: Queue) -> int:
     return sum(_count(node, {}) for node in queue.body)
 
 
-def _count(node: Node, trips: dict[str, int]) -> int:
+def _count(node: ProgramNode, trips: dict[str, int]) -> int:
     """Commands of a node in loops that run so often."""
-    if isinstance(node, Loop):
+    if isinstance(node, CommandLoop):
         inner = {**trips, node.var: node.trips}
         return sum(_count(each, inner) for each in node.body)
     wanted = {var: [edge for edge in node.when if edge.var == var] for var in trips}
     return prod(_rounds(trips[var], edges) for var, edges in wanted.items())
 
 
-def _rounds(trips: int, edges: Sequence[Edge]) -> int:
+def _rounds(trips: int, edges: Sequence[LoopEdge]) -> int:
     """Rounds of a loop in which all these conditions of it hold: of the first, those between, and the last."""
     kinds = [(True, False, 1), (False, False, trips - 2), (False, True, 1)] if trips > 1 else [(True, True, trips)]
     return sum(
@@ -186,9 +188,9 @@ def _rounds(trips: int, edges: Sequence[Edge]) -> int:
     )
 
 
-def _placed(node: Node, edges: Edges, takes: _Tokens, gives: _Tokens) -> _Text | _Repeat:
+def _placed(node: ProgramNode, edges: Edges, takes: _Tokens, gives: _Tokens) -> _Text | _Repeat:
     """A node in loops that have these ``edges``."""
-    if not isinstance(node, Loop):
+    if not isinstance(node, CommandLoop):
         return _Text(node, edges, takes, gives)
     first, last = 1 << len(edges), 2 << len(edges)
     inner = {**edges, ("first", node.var): first, ("last", node.var): last}

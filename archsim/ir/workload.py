@@ -14,7 +14,7 @@ from typing import Literal
 from archsim.ir.functions import Functions, names
 from archsim.ir.indices import Indices
 
-Kind = Literal["input", "weight", "activation", "output"]
+TensorKind = Literal["input", "weight", "activation", "output"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Tensor:
 
     name: str
     shape: tuple[int, ...]
-    kind: Kind
+    kind: TensorKind
     logical: tuple[int, ...] = ()
     view: View | None = None
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from archsim.base.errors import ConfigError
 from archsim.ir.workload import Workload
-from archsim.lab.run.job import Chip, Job, Model
+from archsim.lab.run.job import ChipLike, Job, ModelLike
 from archsim.lab.run.run import RunResult, execute
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
-    from archsim.lab.compare.runs import Comparison, Run
+    from archsim.lab.compare.runs import Comparison, RunLike
     from archsim.lab.scenario.run import ScenarioRun
     from archsim.lab.sweep.questions import SweepTable
 
@@ -70,8 +70,8 @@ def list_scenarios() -> list[str]:
 
 
 def run(
-    model: Model,
-    on: Chip,
+    model: ModelLike,
+    on: ChipLike,
     batch: int | None = None,
     objective: str = "latency",
     dtype: str | None = None,
@@ -111,7 +111,7 @@ def run(
     return done.explained(job) if why else done
 
 
-def _check_model(model: Model) -> None:
+def _check_model(model: ModelLike) -> None:
     from archsim.lab.scenario.find import is_scenario
 
     if is_scenario(model):
@@ -120,7 +120,7 @@ def _check_model(model: Model) -> None:
 
 def run_scenario(
     scenario: str | Path,
-    on: Chip,
+    on: ChipLike,
     objective: str = "latency",
     set: Mapping[str, object] | None = None,
     seed: int = 0,
@@ -139,7 +139,7 @@ def run_scenario(
     return serve(job)
 
 
-def compare(*runs: Run, names: Sequence[str] = ()) -> Comparison:
+def compare(*runs: RunLike, names: Sequence[str] = ()) -> Comparison:
     """Two runs or more side by side, the first is the base: RunResults, or directories and summaries that runs left.
 
     ``.figures``, ``.slots``, ``.arrays``, ``.layers``, ``.energy`` are DataFrames whose differences sum exactly,
@@ -169,8 +169,11 @@ def sweep(
     """
     from archsim.lab.sweep import clusters
     from archsim.lab.sweep.resolve import resolve
-    from archsim.lab.sweep.run import Silent, Sweeping
+    from archsim.lab.sweep.run import RunningSweep, SilentWatch
 
     resolved, place = resolve(Path(spec)), clusters.place(workers, None if cluster is None else str(cluster))
-    with Sweeping(resolved, Path(out or resolved.sweep.name), resume=resume) as sweeping, clusters.crew(place) as crew:
-        return sweeping.run(crew, Silent())
+    with (
+        RunningSweep(resolved, Path(out or resolved.sweep.name), resume=resume) as sweeping,
+        clusters.crew(place) as crew,
+    ):
+        return sweeping.run(crew, SilentWatch())

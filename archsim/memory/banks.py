@@ -42,7 +42,7 @@ import numpy as np
 from archsim.base.arrays import IntArray
 from archsim.spec.memories import Memory
 
-Axes = tuple[tuple[int, int], ...]  # (extent, stride in bytes), outermost first
+BankAxes = tuple[tuple[int, int], ...]  # (extent, stride in bytes), outermost first
 
 
 class Banking(NamedTuple):
@@ -84,7 +84,7 @@ def banking(memory: Memory) -> Banking:
     return Banking(memory.banks, memory.word_bytes, memory.interleave, memory.block_bytes)
 
 
-class Axis(NamedTuple):
+class BankAxis(NamedTuple):
     """An axis cut down to ``extent`` = least + rest indices; ``periods`` more of ``period`` indices were taken off.
 
     ``gap``: bytes from the last access of an index to the first of the next one.
@@ -97,7 +97,7 @@ class Axis(NamedTuple):
 
 
 @lru_cache(maxsize=65536)
-def stream_cycles(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> int:
+def stream_cycles(banks: Banking, ports: int, run_bytes: int, outer: BankAxes, first_byte: int) -> int:
     """Cycles of the memory that a region takes by the issue rule.
 
     The region: runs of ``run_bytes`` contiguous bytes, repeated over ``outer``; ``first_byte``: its address, of which
@@ -110,7 +110,7 @@ def stream_cycles(banks: Banking, ports: int, run_bytes: int, outer: Axes, first
 
 
 @lru_cache(maxsize=4096)
-def bank_loads(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> tuple[int, ...]:
+def bank_loads(banks: Banking, ports: int, run_bytes: int, outer: BankAxes, first_byte: int) -> tuple[int, ...]:
     """Words that each bank serves for a region: as many as ports x ``stream_cycles`` at most."""
     total = [0] * banks.banks
     for weight, served in _samples(banks, ports, run_bytes, outer, first_byte):
@@ -119,14 +119,14 @@ def bank_loads(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_by
 
 
 @lru_cache(maxsize=65536)
-def lost_cycles(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> int:
+def lost_cycles(banks: Banking, ports: int, run_bytes: int, outer: BankAxes, first_byte: int) -> int:
     """Cycles that a region takes beyond those of as many contiguous bytes in conflict-free banks."""
     words = -(-run_bytes * prod(extent for extent, _ in outer) // banks.word_bytes)
     return stream_cycles(banks, ports, run_bytes, outer, first_byte) - -(-words // (banks.banks * ports))
 
 
 def _samples(
-    banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int
+    banks: Banking, ports: int, run_bytes: int, outer: BankAxes, first_byte: int
 ) -> Iterator[tuple[int, IntArray]]:
     """(weight, words by group and bank) of small regions: what adds up over groups is the weighted sum of theirs."""
     if not run_bytes:
@@ -142,22 +142,22 @@ def _samples(
         yield weight, _enumerated(banks, ports, _strided(axes, corner), start)
 
 
-def _reduced(banks: Banking, group: int, axes: Axes) -> tuple[Axis, ...]:
+def _reduced(banks: Banking, group: int, axes: BankAxes) -> tuple[BankAxis, ...]:
     """The axes without the periods that only add cycles, outermost first."""
-    found: list[Axis] = []
+    found: list[BankAxis] = []
     accesses, span = 1, 0  # of one index of the axis: accesses as cut down, bytes from its first to its last one
     for extent, stride in reversed(axes):
         period = lcm(banks.period_bytes // gcd(banks.period_bytes, stride), group // gcd(group, accesses))
         least = max(1, -(-(group - 1) // accesses))
         periods = max(0, extent - least) // period
         periods = periods if periods > 1 else 0
-        found.append(Axis(extent - periods * period, period, periods, stride - span))
+        found.append(BankAxis(extent - periods * period, period, periods, stride - span))
         accesses *= found[-1].extent
         span += (extent - 1) * stride
     return tuple(reversed(found))
 
 
-def _strided(axes: Sequence[Axis], corner: Sequence[int]) -> Axes:
+def _strided(axes: Sequence[BankAxis], corner: Sequence[int]) -> BankAxes:
     """The region with 0 or 1 periods of each axis put back, its gaps as they were."""
     found: list[tuple[int, int]] = []
     span = 0
@@ -168,7 +168,7 @@ def _strided(axes: Sequence[Axis], corner: Sequence[int]) -> Axes:
     return tuple(reversed(found))
 
 
-def _enumerated(banks: Banking, ports: int, axes: Axes, start: int) -> IntArray:
+def _enumerated(banks: Banking, ports: int, axes: BankAxes, start: int) -> IntArray:
     """Different words by group (row) and bank (column)."""
     bytes_at = np.array([start], dtype=np.int64)
     for extent, stride in axes:

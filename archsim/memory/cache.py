@@ -19,10 +19,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from archsim.base.arrays import BoolArray, IntArray
-from archsim.facts.lru.lines import Lines, Touches, first_line, touches
+from archsim.facts.lru.lines import LineTouches, LruLines, first_line, touches
 from archsim.ir.activity import CacheStats
-from archsim.ir.footprint import Footprint
-from archsim.sim.clock import Clock
+from archsim.ir.footprint import ByteFootprint
+from archsim.sim.clock import ClockDomain
 from archsim.spec.memories import Cache
 
 
@@ -34,8 +34,8 @@ class TableCache:
         self.line_bytes = spec.line_bytes
         self.word_bytes = spec.word_bytes
         self._hit_cycles = spec.hit_cycles
-        self._clock = Clock(spec.clock_hz, spec.sync_stages)
-        self._lines = Lines(spec.sets, spec.ways)
+        self._clock = ClockDomain(spec.clock_hz, spec.sync_stages)
+        self._lines = LruLines(spec.sets, spec.ways)
         self._first = {name: first_line(number, spec.line_bytes) for number, name in enumerate(drams)}
         self._counts = dict.fromkeys(("hits", "misses", "write_hits", "write_misses"), 0)
 
@@ -43,16 +43,16 @@ class TableCache:
         """When the tags have answered a look-up that begins now."""
         return self._clock.edge(self._clock.cycle(now_ps) + self._hit_cycles)
 
-    def touches(self, addresses: IntArray, row: Footprint) -> Touches:
+    def touches(self, addresses: IntArray, row: ByteFootprint) -> LineTouches:
         """What rows at ``addresses`` of their DRAM ask of lines."""
         return touches(addresses, row, self.line_bytes, self.word_bytes)
 
-    def read(self, dram: str, asked: Touches) -> BoolArray:
+    def read(self, dram: str, asked: LineTouches) -> BoolArray:
         """Look lines up for a gather; which were there."""
         hits = self._lines.look_up(asked.line + self._first[dram])
         return self._counted(hits, "hits", "misses")
 
-    def write(self, dram: str, asked: Touches) -> BoolArray:
+    def write(self, dram: str, asked: LineTouches) -> BoolArray:
         """Look lines up for a scatter; which are there and were written."""
         hits = self._lines.update(asked.line + self._first[dram])
         return self._counted(hits, "write_hits", "write_misses")

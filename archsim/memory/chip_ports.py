@@ -24,14 +24,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 
-from archsim.memory.memory_port import FULL, Flow, Port, PortStreams
-from archsim.memory.port_pool import Pool
+from archsim.memory.memory_port import FULL, MemoryPort, PortFlow, PortStreams
+from archsim.memory.port_pool import PortPool
 from archsim.memory.water_level import fair_paces
-from archsim.sim.events import Event, Kernel, postpone
+from archsim.sim.events import Event, EventLoop, postpone
 from archsim.sim.protocols import Cycles
 
 
-def join_banks(flow: Flow) -> None:
+def join_banks(flow: PortFlow) -> None:
     """A command has come to its ports; it loads the banks of some."""
     for port in flow.streams.exact:
         if port.banks and flow not in port.uneven:
@@ -40,7 +40,7 @@ def join_banks(flow: Flow) -> None:
             _part(port)
 
 
-def leave_banks(flow: Flow) -> None:
+def leave_banks(flow: PortFlow) -> None:
     """A command has gone from its ports and those of banks, which may be fewer then."""
     uneven = [port for port, _ in flow.peaks]
     for port in flow.streams.exact:
@@ -48,7 +48,7 @@ def leave_banks(flow: Flow) -> None:
             _part(port)
 
 
-def _part(port: Port) -> None:
+def _part(port: MemoryPort) -> None:
     """Form the ports of banks anew from the commands on a port; none when no bank can be overfull."""
     old = set(port.banks)
     for flow in dict.fromkeys(flow for bank in port.banks for flow in bank.flows):
@@ -63,14 +63,14 @@ def _part(port: Port) -> None:
         flow.join({bank: even + more[bank] if bank in more else even for bank in port.banks})
 
 
-def _alike(port: Port) -> tuple[list[Port], dict[Flow, dict[Port, Fraction]]]:
+def _alike(port: MemoryPort) -> tuple[list[MemoryPort], dict[PortFlow, dict[MemoryPort, Fraction]]]:
     """A port for each kind of bank, and what commands load them by beyond what they load all banks by."""
     kinds: dict[int, list[tuple[int, int, int]]] = {}
     for flow in port.uneven:
         for number, share in flow.streams.uneven(port).more.items():
             kinds.setdefault(number, []).append((flow.number, share.numerator, share.denominator))
     alike = {tuple(kind): number for number, kind in kinds.items()}
-    banks = {number: Port(f"{port.name}[{number}]", 0, is_bank=True) for number in alike.values()}
+    banks = {number: MemoryPort(f"{port.name}[{number}]", 0, is_bank=True) for number in alike.values()}
     loads = {
         flow: {banks[number]: share for number, share in flow.streams.uneven(port).more.items() if number in banks}
         for flow in port.uneven
@@ -78,18 +78,18 @@ def _alike(port: Port) -> tuple[list[Port], dict[Flow, dict[Port, Fraction]]]:
     return list(banks.values()), loads
 
 
-class Ports:
+class ChipPorts:
     """All ports of the chip."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
+    def __init__(self, event_loop: EventLoop) -> None:
+        self._event_loop = event_loop
         self._started = 0
-        self._pools: dict[Port, Pool] = {}  # a command is in one at most, which has all commands of its port
+        self._pools: dict[MemoryPort, PortPool] = {}  # a command is in one at most, which has all commands of its port
 
-    def begin(self, streams: PortStreams) -> Flow:
+    def begin(self, streams: PortStreams) -> PortFlow:
         """Start ``streams`` now."""
-        kernel = self._kernel
-        flow = Flow(self._started, streams, kernel.now)
+        event_loop = self._event_loop
+        flow = PortFlow(self._started, streams, event_loop.now)
         self._started += 1
         for port, more in flow.peaks:
             port.add_uneven(flow, more)
@@ -97,13 +97,13 @@ class Ports:
         for port, share in flow.shares:
             if port.add(flow, share):
                 crowded = True
-        flow.event = kernel.event() if crowded else kernel.timeout(flow.end_ps - kernel.now)
+        flow.event = event_loop.event() if crowded else event_loop.timeout(flow.end_ps - event_loop.now)
         flow.event.callbacks.append(partial(self.end, flow))
         if crowded:
             self._meet(flow)
         return flow
 
-    def end(self, flow: Flow, _: Event) -> None:
+    def end(self, flow: PortFlow, _: Event) -> None:
         """Take a command off its ports, at its end, which has happened."""
         flow.ended = True
         pooled = flow.pooled
@@ -123,48 +123,48 @@ class Ports:
         elif full:
             self._retime([other for port in full for other in port.flows])
 
-    def pace(self, flow: Flow) -> Cycles:
+    def pace(self, flow: PortFlow) -> Cycles:
         """Present pace of a command under way."""
         return flow.pace if flow.pooled is None else self._pools[flow.pooled].pace(flow)
 
-    def _meet(self, flow: Flow) -> None:
+    def _meet(self, flow: PortFlow) -> None:
         """A command has come to ports of which one is a pool, or may be overfull, or a bank of it may be."""
         join_banks(flow)
         crowded = [port for port in flow.exact if port.is_pool or port.overfull()]
         if len(crowded) == 1 and crowded[0].is_pool:
             self._pools[crowded[0]].add(flow)
             return
-        flow.event = postpone(flow.event, flow.end_ps - self._kernel.now)
+        flow.event = postpone(flow.event, flow.end_ps - self._event_loop.now)
         if crowded:
             self._leave(flow)
             self._retime([flow])
 
-    def _leave(self, flow: Flow) -> None:
+    def _leave(self, flow: PortFlow) -> None:
         """Leave the commands of all pools that a command is on to themselves."""
         for port in flow.exact:
             if port.is_pool:
                 self._pools.pop(port).close()
 
-    def _retime(self, flows: list[Flow]) -> None:
+    def _retime(self, flows: list[PortFlow]) -> None:
         """Give ``flows``, and every command that they may slow or speed up, their paces anew."""
-        found: set[Flow] = set()
+        found: set[PortFlow] = set()
         for flow in flows:
             if flow not in found:
                 group, ports = _connected(flow)
                 found.update(group)
                 self._settle(group, ports)
 
-    def _settle(self, flows: list[Flow], ports: list[Port]) -> None:
+    def _settle(self, flows: list[PortFlow], ports: list[MemoryPort]) -> None:
         """Give the commands that ``ports`` tie to one another their paces anew."""
         if len(ports) == 1 and ports[0].is_pool:
             return
         for flow in flows:
             self._leave(flow)
         if len(ports) == 1 and len(flows) > 1 and not (ports[0].is_bank or ports[0].banks):
-            self._pools[ports[0]] = Pool(ports[0], self._kernel)
+            self._pools[ports[0]] = PortPool(ports[0], self._event_loop)
             return
-        now = self._kernel.now
-        paces: Mapping[Flow, Cycles] = fair_paces(flows) if ports else dict.fromkeys(flows, 1)
+        now = self._event_loop.now
+        paces: Mapping[PortFlow, Cycles] = fair_paces(flows) if ports else dict.fromkeys(flows, 1)
         for flow, pace in paces.items():
             if pace == flow.pace or flow.end_ps <= now:
                 continue
@@ -174,10 +174,10 @@ class Ports:
                 flow.event = postpone(flow.event, flow.end_ps - now)
 
 
-def _connected(flow: Flow) -> tuple[list[Flow], list[Port]]:
+def _connected(flow: PortFlow) -> tuple[list[PortFlow], list[MemoryPort]]:
     """``flow`` and all that it shares overfull ports with, directly or through others, and those ports."""
     found = {flow: None}
-    ports: dict[Port, None] = {}
+    ports: dict[MemoryPort, None] = {}
     todo = [flow]
     while todo:
         for port in todo.pop().exact:

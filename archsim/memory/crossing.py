@@ -38,29 +38,31 @@ from archsim.ir.footprint import footprint
 from archsim.ir.program import Region
 from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step
-from archsim.memory.byte_runs import Runs
+from archsim.memory.byte_runs import ByteRuns
 from archsim.memory.dram.interface import RowList
-from archsim.memory.dram_side import Leg
-from archsim.memory.journey import Freight, Journey
-from archsim.memory.move_routes import Fabric, Route, Routes, Side, Way
-from archsim.memory.offchip import OffChip, Shape, asker_of
-from archsim.sim.clock import Clock
+from archsim.memory.dram_side import DramSide
+from archsim.memory.journey import Journey, PartFreight
+from archsim.memory.move_routes import FabricView, MemoryWay, MoveRoute, MoveSide, RouteFinder
+from archsim.memory.offchip import OffChip, TransferShape, asker_of
+from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
-from archsim.sim.stores import Stores
-from archsim.sim.tile_engine import Surroundings
+from archsim.sim.stores import OperandStores
+from archsim.sim.tile_engine import EngineSurroundings
 from archsim.spec.architecture import Dma
 from archsim.spec.network import core_of
 
 
-class Crossings:
+class NetworkCrossings:
     """The way of a DMA engine's moves to the network. ``rank``: the engine's, where they meet in one instant.
 
     ``asker``: the engine, where it offers so many bursts a cycle and no more.
     """
 
-    def __init__(self, around: Surroundings, fabric: Fabric, clock: Clock, core: int, rank: int, spec: Dma) -> None:
+    def __init__(
+        self, around: EngineSurroundings, fabric: FabricView, clock: ClockDomain, core: int, rank: int, spec: Dma
+    ) -> None:
         self.fabric = fabric
-        self.routes = Routes(fabric, core)
+        self.routes = RouteFinder(fabric, core)
         self._around = around
         self._clock = clock
         self._node = fabric.node(core)
@@ -70,9 +72,11 @@ class Crossings:
 
     def journey(self, step: Step) -> Journey:
         """Of a command that starts now."""
-        return Journey(self._around.kernel, self.fabric, self._clock, self._node, (self._rank, step), self._outstanding)
+        return Journey(
+            self._around.event_loop, self.fabric, self._clock, self._node, (self._rank, step), self._outstanding
+        )
 
-    def begin(self, step: Step, routes: Sequence[Route]) -> Journey:
+    def begin(self, step: Step, routes: Sequence[MoveRoute]) -> Journey:
         """Start all of ``routes`` now."""
         journey = self.journey(step)
         for route in routes:
@@ -84,19 +88,19 @@ class Crossings:
                 journey.start(route.way, self._freight(journey, route, side.leg, address))
         return journey
 
-    def _freight(self, journey: Journey, route: Route, leg: Leg, address: int) -> list[Freight]:
+    def _freight(self, journey: Journey, route: MoveRoute, leg: DramSide, address: int) -> list[PartFreight]:
         """The parts of a route from or to a DRAM."""
         starts = [address + part.offset for part in route.parts]
 
-        def transfer(leg: Leg, shape: Shape, at: int, clock: Clock, port: int) -> Event:
+        def transfer(leg: DramSide, shape: TransferShape, at: int, clock: ClockDomain, port: int) -> Event:
             return leg.dram.submit(journey.order(), shape, at, clock, engine=self.asker, port=port)
 
         return [
-            Freight(at, flits, leg.dram, partial(transfer, leg, ask.shape, at), ask.bursts)
+            PartFreight(at, flits, leg.dram, partial(transfer, leg, ask.shape, at), ask.bursts)
             for at, flits, ask in zip(starts, route.messages, route.asks, strict=True)
         ]
 
-    def _address(self, step: Step, side: Side) -> int:
+    def _address(self, step: Step, side: MoveSide) -> int:
         """Of the first byte touched; the cache forgets what is written past it."""
         stores, region = self._around.stores, step.operand(side.operand)
         if side.leg is None:
@@ -109,12 +113,12 @@ class Crossings:
 class RowCrossing:
     """Sends the rows of GATHERs and SCATTERs for a DMA engine."""
 
-    def __init__(self, crossings: Crossings, stores: Stores, spec: Dma) -> None:
+    def __init__(self, crossings: NetworkCrossings, stores: OperandStores, spec: Dma) -> None:
         self._crossings = crossings
         self._stores = stores
         self._spec = spec
 
-    def begin(self, step: Step, table: Region, dram: OffChip | None, runs: Runs | None) -> Journey | None:
+    def begin(self, step: Step, table: Region, dram: OffChip | None, runs: ByteRuns | None) -> Journey | None:
         """Start to move the rows of ``table``; None when none of them cross.
 
         ``dram``: where the table is, if there, and ``runs``: what moves there.
@@ -137,7 +141,7 @@ class RowCrossing:
             journey.start(way, list(freight))
         return journey if journey.left else None
 
-    def _ways(self, step: Step) -> Iterator[tuple[Way, Region | None]]:
+    def _ways(self, step: Step) -> Iterator[tuple[MemoryWay, Region | None]]:
         """Each way with the operand at its end above the network (None: between cores)."""
         node, memory = self._crossings.fabric.node, self._stores.memory
         (source,) = step.command.reads
@@ -146,13 +150,13 @@ class RowCrossing:
         nodes = tuple(node(core) for core in cores if core not in (None, home))
         if home is None:
             if nodes:
-                yield Way(memory(step, source), None, nodes), source
+                yield MemoryWay(memory(step, source), None, nodes), source
             return
         if nodes:
-            yield Way("", node(home), nodes), None
+            yield MemoryWay("", node(home), nodes), None
         for target in step.command.writes:
             if core_of(memory(step, target)) is None:
-                yield Way(memory(step, target), node(home), ()), target
+                yield MemoryWay(memory(step, target), node(home), ()), target
 
     def _addresses(self, step: Step, side: Region | None, rows: IntArray, row_bytes: int) -> IntArray:
         """Of the first byte of each row above the network."""
@@ -170,8 +174,8 @@ class RowCrossing:
         addresses: IntArray,
         row_bytes: int,
         dram: OffChip | None,
-        runs: Runs | None,
-    ) -> Iterator[Freight]:
+        runs: ByteRuns | None,
+    ) -> Iterator[PartFreight]:
         """Parts of whole rows: read in DRAM as the engine comes to them, else sent when it has been through them."""
         fabric, setup = self._crossings.fabric, self._spec.row_setup_cycles
         together = max(1, fabric.message_bytes // max(1, row_bytes))
@@ -180,14 +184,21 @@ class RowCrossing:
             messages = self._messages((high - low) * row_bytes)
             at, part = int(addresses[low]), _between(runs, low, high) if dram is not None else None
             if dram is None or part is None:
-                yield Freight(at, messages, after_cycles=high * setup)
+                yield PartFreight(at, messages, after_cycles=high * setup)
                 continue
             paced = 0 if part.write else setup
             transfer = partial(self._transfer, journey, dram, part, high - low, paced)
-            yield Freight(at, messages, dram, transfer, high - low, (high if part.write else low) * setup)
+            yield PartFreight(at, messages, dram, transfer, high - low, (high if part.write else low) * setup)
 
     def _transfer(
-        self, journey: Journey, dram: OffChip, part: Runs, rows: int, setup_cycles: int, clock: Clock, port: int
+        self,
+        journey: Journey,
+        dram: OffChip,
+        part: ByteRuns,
+        rows: int,
+        setup_cycles: int,
+        clock: ClockDomain,
+        port: int,
     ) -> Event:
         asked = RowList(rows, part.address, part.size_bytes, part.row, setup_cycles, self._spec.clock_hz)
         limit, engine = self._spec.outstanding, self._crossings.asker
@@ -199,7 +210,7 @@ class RowCrossing:
         return tuple(fabric.flits(min(most, size_bytes - at)) for at in range(0, size_bytes, most))
 
 
-def _between(runs: Runs | None, low: int, high: int) -> Runs | None:
+def _between(runs: ByteRuns | None, low: int, high: int) -> ByteRuns | None:
     """The runs of rows ``low`` to ``high``, counted from there; None where there are none."""
     if runs is None:
         return None
@@ -207,4 +218,4 @@ def _between(runs: Runs | None, low: int, high: int) -> Runs | None:
     if first == last:
         return None
     part: Sequence[IntArray] = (runs.address[first:last], runs.size_bytes[first:last], runs.row[first:last] - low)
-    return Runs(runs.write, *part)
+    return ByteRuns(runs.write, *part)

@@ -30,38 +30,38 @@ from fractions import Fraction
 from math import ceil
 
 from archsim.base.errors import NotBuiltError, ProgramError
-from archsim.ir.footprint import Footprint, clip, footprint
+from archsim.ir.footprint import ByteFootprint, clip, footprint
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
 from archsim.memory.combined import combined
-from archsim.memory.crossing import Crossings
-from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion
-from archsim.memory.dram_side import Leg
-from archsim.memory.move_routes import Fabric, Route, Side
+from archsim.memory.crossing import NetworkCrossings
+from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, TransferCompletion
+from archsim.memory.dram_side import DramSide
+from archsim.memory.move_routes import FabricView, MoveRoute, MoveSide
 from archsim.memory.offchip import OffChip, asker_of
 from archsim.memory.row_engine import RowEngine
-from archsim.sim.clock import Clock
+from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
-from archsim.sim.protocols import Demand, Execution, Outcome, Streams
-from archsim.sim.tally import Bill, Entry, memory_entries
-from archsim.sim.tile_engine import Surroundings, TileEngine
+from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution
+from archsim.sim.tally import CommandBill, TallyEntry, memory_entries
+from archsim.sim.tile_engine import EngineSurroundings, TileEngine
 from archsim.spec.architecture import Dma
 from archsim.spec.network import core_of
 
 
 @dataclass(slots=True)
-class Plan:
+class MovePlan:
     """A move of given extents and clips, wherever it starts. ``own_cycles``: of a move on chip alone on its ports (0:
     of others). ``legs``: transfers of DRAM, but those of ``routes``, which are over the network; ``reads``: from DRAM.
     """
 
     setup_cycles: int
     own_cycles: int
-    legs: tuple[Leg, ...]
-    routes: tuple[Route, ...]
+    legs: tuple[DramSide, ...]
+    routes: tuple[MoveRoute, ...]
     reads: bool
-    streams: Streams
-    bill: Bill
+    streams: CommandStreams
+    bill: CommandBill
 
 
 class DmaEngine(TileEngine):
@@ -74,23 +74,23 @@ class DmaEngine(TileEngine):
 
     def __init__(
         self,
-        around: Surroundings,
+        around: EngineSurroundings,
         spec: Dma,
         drams: Mapping[str, OffChip],
         caches: Mapping[str, TableCache],
         port: int,
         core: int | None = None,
-        fabric: Fabric | None = None,
+        fabric: FabricView | None = None,
     ) -> None:
-        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages), core)
+        super().__init__(around, ClockDomain(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
         self._drams = drams
         self._caches = caches
         self._port = port
         self._asker = asker_of(spec, port)
-        self._crossings: Crossings | None = None
+        self._crossings: NetworkCrossings | None = None
         if fabric is not None and core is not None:
-            self._crossings = Crossings(around, fabric, self.clock, core, port, spec)
+            self._crossings = NetworkCrossings(around, fabric, self.clock, core, port, spec)
         self._rows = RowEngine(around, spec, drams, caches, port, self._crossings)
         self._moves = self.plans("dma", self._make, self._moved)
 
@@ -101,18 +101,18 @@ class DmaEngine(TileEngine):
     def _move(self, step: Step) -> Execution:
         """One move: descriptors, then DRAM and on-chip streams at once, to the end of both."""
         plan = self._moves.of(step, self.places(step))
-        kernel, clock = self.around.kernel, self.clock
+        event_loop, clock = self.around.event_loop, self.clock
         if plan.setup_cycles:
-            (ready_ps,) = clock.edges(kernel.now, plan.setup_cycles)
-            yield kernel.timeout(ready_ps - kernel.now)
-        start_ps = kernel.now
+            (ready_ps,) = clock.edges(event_loop.now, plan.setup_cycles)
+            yield event_loop.timeout(ready_ps - event_loop.now)
+        start_ps = event_loop.now
         transfers = [self._submit(step, leg, number) for number, leg in enumerate(plan.legs)]
         journey = self._crossings.begin(step, plan.routes) if self._crossings and plan.routes else None
         flow = self.begin(step, plan.streams)
         for leg, transfer in zip(plan.legs, transfers, strict=True):
-            completion: Completion = yield transfer
+            completion: TransferCompletion = yield transfer
             leg.dram.charge(step.command.layer, completion)
-        last_beat_ps = kernel.now
+        last_beat_ps = event_loop.now
         if journey is not None and journey.left:
             yield journey.event
         if not flow.ended:
@@ -120,28 +120,30 @@ class DmaEngine(TileEngine):
         plan.bill.times[step.command.layer] += 1
         self.around.tally.streamed(plan.streams.demands, start_ps, flow.end_ps)
         if journey is not None:
-            return Outcome(journey.phases(last_beat_ps, reads=plan.reads))
+            return CommandOutcome(journey.phases(last_beat_ps, reads=plan.reads))
         if transfers:
-            return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
+            return CommandOutcome((("dram", last_beat_ps), ("sram_port", event_loop.now)))
         if not plan.own_cycles:
-            return Outcome((("sram_port", kernel.now),))
-        return Outcome((("noc", clock.edge(clock.cycle(start_ps) + plan.own_cycles)), ("sram_port", kernel.now)))
+            return CommandOutcome((("sram_port", event_loop.now),))
+        return CommandOutcome(
+            (("noc", clock.edge(clock.cycle(start_ps) + plan.own_cycles)), ("sram_port", event_loop.now))
+        )
 
-    def _submit(self, step: Step, leg: Leg, number: int) -> Event:
+    def _submit(self, step: Step, leg: DramSide, number: int) -> Event:
         region = step.operand(leg.operand)
         address = self.around.stores.address(step, region) + region.offset.at(step.env) + leg.shift
         leg.drop(address)
         order = (self._port, step.index, number)
         return leg.dram.submit(order, leg.shape, address, self.clock, engine=self._asker)
 
-    def _moved(self, plan: Plan, core: int | None) -> Plan:
+    def _moved(self, plan: MovePlan, core: int | None) -> MovePlan:
         routes = plan.routes
         if self._crossings is not None and core is not None:
             routes = tuple([self._crossings.routes.moved(route, core) for route in routes])
         streams = self.storage.moved(plan.streams, core, self.core)
-        return Plan(plan.setup_cycles, plan.own_cycles, plan.legs, routes, plan.reads, streams, plan.bill)
+        return MovePlan(plan.setup_cycles, plan.own_cycles, plan.legs, routes, plan.reads, streams, plan.bill)
 
-    def _make(self, step: Step) -> Plan:
+    def _make(self, step: Step) -> MovePlan:
         command, storage = step.command, self.storage
         moved = _common([clip(region, step) for region in (*command.reads, *command.writes)])
         lead = self._lead(step)
@@ -166,7 +168,7 @@ class DmaEngine(TileEngine):
             )
         ]
         on_chip = not legs and any(side.touched.size_bytes for side in sources)
-        return Plan(
+        return MovePlan(
             self._spec.setup_cycles + self._spec.run_setup_cycles * sum(leg.touched.runs for leg in legs),
             ceil(cycles) if on_chip else 0,
             tuple(leg for leg in legs if not any(leg is other for other in over)),
@@ -176,17 +178,17 @@ class DmaEngine(TileEngine):
             self.around.tally.bill([*memory_entries(demands), *_dram_entries(legs), *adds]),
         )
 
-    def _on_links(self, routes: Sequence[Route]) -> Fraction:
+    def _on_links(self, routes: Sequence[MoveRoute]) -> Fraction:
         """Cycles of the engine that what crosses takes at least on the link of one core."""
         if self._crossings is None:
             return Fraction(0)
         return self._crossings.fabric.cycles(sum(route.size_bytes for route in routes), self.clock)
 
-    def _side(self, step: Step, number: int, write: bool, touched: Footprint) -> Side:
+    def _side(self, step: Step, number: int, write: bool, touched: ByteFootprint) -> MoveSide:
         region = step.operand(number)
         memory = self.around.stores.memory(step, region)
         shift = touched.offset - region.offset.at(step.env)
-        return Side(number, memory, shift, touched, self._leg(step, number, write, touched))
+        return MoveSide(number, memory, shift, touched, self._leg(step, number, write, touched))
 
     def _lead(self, step: Step) -> Mapping[str, int]:
         """Strides of the side in whose address order the move goes: in DRAM, else what it reads."""
@@ -194,7 +196,7 @@ class DmaEngine(TileEngine):
         leading = [region for region in regions if self.around.stores.memory(step, region) in self._drams]
         return dict((*leading, *regions)[0].strides)
 
-    def _leg(self, step: Step, number: int, write: bool, touched: Footprint) -> Leg | None:
+    def _leg(self, step: Step, number: int, write: bool, touched: ByteFootprint) -> DramSide | None:
         region = step.operand(number)
         dram = self._drams.get(self.around.stores.memory(step, region))
         if dram is None or not touched.size_bytes:
@@ -209,9 +211,9 @@ class DmaEngine(TileEngine):
         shift = touched.offset - region.offset.at(step.env)
         cache = self._caches.get(self.around.stores.role(step, region))
         shape = dram.shape(touched, write=write, outstanding=self._spec.outstanding)
-        return Leg(dram, number, shift, touched, shape, cache)
+        return DramSide(dram, number, shift, touched, shape, cache)
 
-    def _demands(self, step: Step, side: Side, write: bool, crosses: bool) -> list[Demand]:
+    def _demands(self, step: Step, side: MoveSide, write: bool, crosses: bool) -> list[Demand]:
         """``crosses``: over the network, whose ports gather a message in any order of the banks of a shared memory."""
         memory, touched = side.memory, side.touched
         if memory in self._drams or not touched.size_bytes:
@@ -233,7 +235,7 @@ def _common(sides: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[i
     return common
 
 
-def _shortest(legs: Iterable[Leg], clock: Clock) -> Fraction:
+def _shortest(legs: Iterable[DramSide], clock: ClockDomain) -> Fraction:
     """Cycles of ``clock`` that the transfers take at least, at the peak rate of their DRAM."""
     seconds: dict[str, Fraction] = {}
     for leg in legs:
@@ -243,5 +245,7 @@ def _shortest(legs: Iterable[Leg], clock: Clock) -> Fraction:
     return max(seconds.values(), default=Fraction(0)) * clock.hz
 
 
-def _dram_entries(legs: Iterable[Leg]) -> list[Entry]:
-    return [Entry(leg.dram.name, "write_bytes" if leg.shape.write else "read_bytes", leg.size_bytes) for leg in legs]
+def _dram_entries(legs: Iterable[DramSide]) -> list[TallyEntry]:
+    return [
+        TallyEntry(leg.dram.name, "write_bytes" if leg.shape.write else "read_bytes", leg.size_bytes) for leg in legs
+    ]

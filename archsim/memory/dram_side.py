@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from archsim.ir.footprint import Footprint
+from archsim.ir.footprint import ByteFootprint
 from archsim.memory.cache import TableCache
-from archsim.memory.offchip import OffChip, Shape
+from archsim.memory.offchip import OffChip, TransferShape
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
+class DramSide:
     """Bytes of a move in a DRAM, of the ``operand`` of this number among what the command reads, then writes.
 
     ``shift``: from the region's own offset to the first byte that is ``touched``; ``cache``: in front of the tensor's
@@ -20,11 +20,11 @@ class Leg:
     dram: OffChip
     operand: int
     shift: int
-    touched: Footprint
-    shape: Shape
+    touched: ByteFootprint
+    shape: TransferShape
     cache: TableCache | None
 
-    def part(self, touched: Footprint) -> Shape:
+    def part(self, touched: ByteFootprint) -> TransferShape:
         """The transfer of a part of it."""
         return self.dram.shape(touched, write=self.shape.write, outstanding=self.shape.outstanding)
 

@@ -13,15 +13,15 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from archsim.ir.unroll import Step
-from archsim.memory.move_routes import Fabric, Way, request
+from archsim.memory.move_routes import FabricView, MemoryWay, request
 from archsim.memory.offchip import OffChip
-from archsim.sim.clock import Clock
-from archsim.sim.events import Event, Kernel
-from archsim.sim.messages import Batch, Message
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import Event, EventLoop
+from archsim.sim.messages import Message, MessageBatch
 from archsim.sim.protocols import Phases
 
 
-class Window:
+class OutstandingWindow:
     """Parts of a move that a DRAM is asked for in order, while at most ``most`` bursts are under way (None: any)."""
 
     def __init__(self, most: int | None) -> None:
@@ -56,7 +56,7 @@ class Window:
 Then = Callable[[Event], None]
 
 
-class Freight(NamedTuple):
+class PartFreight(NamedTuple):
     """A part: its first byte's address above the network, the flits of each of its messages.
 
     ``transfer``: asks ``dram`` for it, if it is there, with an end on edges of a clock, through a port; so many
@@ -66,7 +66,7 @@ class Freight(NamedTuple):
     address: int
     messages: tuple[int, ...]
     dram: OffChip | None = None
-    transfer: Callable[[Clock, int], Event] | None = None
+    transfer: Callable[[ClockDomain, int], Event] | None = None
     bursts: int = 0
     after_cycles: int = 0
 
@@ -78,25 +78,36 @@ class Journey:
     """
 
     __slots__ = (
-        *("_clock", "_fabric", "_index", "_kernel", "_layer", "_node", "_orders", "_outstanding", "_rank", "_windows"),
+        *(
+            "_clock",
+            "_fabric",
+            "_index",
+            "_event_loop",
+            "_layer",
+            "_node",
+            "_orders",
+            "_outstanding",
+            "_rank",
+            "_windows",
+        ),
         *("beat_ps", "event", "flit_ps", "left"),
     )
 
     def __init__(
         self,
-        kernel: Kernel,
-        fabric: Fabric,
-        clock: Clock,
+        event_loop: EventLoop,
+        fabric: FabricView,
+        clock: ClockDomain,
         node: int,
         engine: tuple[int, Step],
         outstanding: int | None,
     ) -> None:
         """``node``: the engine's own; ``engine``: its rank, and the command."""
-        self.event = kernel.event()
+        self.event = event_loop.event()
         self.left = 0
         self.beat_ps = 0
         self.flit_ps = 0
-        self._kernel = kernel
+        self._event_loop = event_loop
         self._fabric = fabric
         self._clock = clock
         self._node = node
@@ -104,21 +115,21 @@ class Journey:
         self._index, self._layer = step.index, step.command.layer
         self._outstanding = outstanding
         self._orders = 0
-        self._windows: dict[str, Window] = {}
+        self._windows: dict[str, OutstandingWindow] = {}
 
     def ship(self, load: Any) -> None:
         """Send what the network sees to all the way (``Fabric.load``)."""
         self.left += 1
         self._send(load, self._clock, self._arrived)
 
-    def start(self, way: Way, freight: Sequence[Freight]) -> None:
+    def start(self, way: MemoryWay, freight: Sequence[PartFreight]) -> None:
         """Send all parts as the engine comes to them, or ask for them."""
         self.left += len(freight)
         if way.source is not None:
             for item in freight:
                 self._when(item, partial(self._leave, way.source, way, item))
             return
-        by_port: dict[int, list[Freight]] = {}
+        by_port: dict[int, list[PartFreight]] = {}
         for item in freight:
             by_port.setdefault(self._fabric.port(way.memory, item.address), []).append(item)
         for port, items in by_port.items():
@@ -127,7 +138,7 @@ class Journey:
                 self._serve(way, port, items)
             else:
                 then = partial(self._asked, way, port, items)
-                self._send(self._fabric.load((Batch((asked,)),)), self._fabric.clock, then)
+                self._send(self._fabric.load((MessageBatch((asked,)),)), self._fabric.clock, then)
 
     def phases(self, beat_ps: int, *, reads: bool) -> Phases:
         """Where the command's bytes were, in their order, at its end; ``beat_ps``: last beat of what did not travel.
@@ -135,7 +146,7 @@ class Journey:
         Read from a DRAM: dram until the last beat, then noc until the last flit; else noc first, then dram. What
         follows is the ports'.
         """
-        clock, end_ps = self._clock, self._kernel.now
+        clock, end_ps = self._clock, self._event_loop.now
         beat_ps = max(beat_ps, clock.at_or_after(self.beat_ps)) if self.beat_ps else beat_ps
         stages = ("dram", beat_ps), ("noc", clock.at_or_after(self.flit_ps))
         return (*(stages if reads else stages[::-1]), ("sram_port", end_ps))
@@ -145,29 +156,29 @@ class Journey:
         self._orders += 1
         return self._rank, self._index, self._orders
 
-    def _asked(self, way: Way, port: int, items: Sequence[Freight], _: Event) -> None:
+    def _asked(self, way: MemoryWay, port: int, items: Sequence[PartFreight], _: Event) -> None:
         self._serve(way, port, items)
 
-    def _serve(self, way: Way, port: int, items: Sequence[Freight]) -> None:
+    def _serve(self, way: MemoryWay, port: int, items: Sequence[PartFreight]) -> None:
         """A port knows what to send."""
         for item in items:
             self._when(item, partial(self._fetch, way, port, item))
 
-    def _fetch(self, way: Way, port: int, item: Freight) -> None:
+    def _fetch(self, way: MemoryWay, port: int, item: PartFreight) -> None:
         if item.transfer is None:
             self._deliver(way, port, item)
         else:
             self._transfer(item, self._fabric.clock, port, partial(self._read, way, port, item))
 
-    def _read(self, way: Way, port: int, item: Freight, event: Event) -> None:
+    def _read(self, way: MemoryWay, port: int, item: PartFreight, event: Event) -> None:
         """A part's last byte was read."""
         self._beat(item, event)
         self._deliver(way, port, item)
 
-    def _deliver(self, way: Way, port: int, item: Freight) -> None:
+    def _deliver(self, way: MemoryWay, port: int, item: PartFreight) -> None:
         self._send(self._load(port, way.targets, item), self._clock, self._arrived)
 
-    def _leave(self, source: int, way: Way, item: Freight) -> None:
+    def _leave(self, source: int, way: MemoryWay, item: PartFreight) -> None:
         """Send a part to a memory above, or to other cores."""
         targets = (self._fabric.port(way.memory, item.address),) if way.memory else way.targets
         load = self._load(source, targets, item)
@@ -176,43 +187,43 @@ class Journey:
         else:
             self._send(load, self._fabric.clock, partial(self._write, targets[0], item))
 
-    def _write(self, port: int, item: Freight, _: Event) -> None:
+    def _write(self, port: int, item: PartFreight, _: Event) -> None:
         """A part has arrived whole at the port of a DRAM."""
-        self.flit_ps = self._kernel.now
+        self.flit_ps = self._event_loop.now
         self._transfer(item, self._clock, port, partial(self._written, item))
 
-    def _written(self, item: Freight, event: Event) -> None:
+    def _written(self, item: PartFreight, event: Event) -> None:
         self._beat(item, event)
         self._end()
 
     def _arrived(self, _: Event) -> None:
-        self.flit_ps = self._kernel.now
+        self.flit_ps = self._event_loop.now
         self._end()
 
     # steps that all ways share
 
-    def _load(self, source: int, targets: tuple[int, ...], item: Freight) -> Any:
+    def _load(self, source: int, targets: tuple[int, ...], item: PartFreight) -> Any:
         """The messages of a part."""
-        return self._fabric.load((Batch(tuple([Message(source, targets, flits) for flits in item.messages])),))
+        return self._fabric.load((MessageBatch(tuple([Message(source, targets, flits) for flits in item.messages])),))
 
-    def _when(self, item: Freight, then: Callable[[], None]) -> None:
+    def _when(self, item: PartFreight, then: Callable[[], None]) -> None:
         """Go on with a part when the engine has come to it."""
         if item.after_cycles:
-            self._kernel.at(self._clock.edge(self._clock.cycle(self._kernel.now) + item.after_cycles), then)
+            self._event_loop.at(self._clock.edge(self._clock.cycle(self._event_loop.now) + item.after_cycles), then)
         else:
             then()
 
-    def _send(self, load: Any, clock: Clock, then: Then) -> None:
+    def _send(self, load: Any, clock: ClockDomain, then: Then) -> None:
         self._fabric.send(self.order(), self._layer, load, clock).callbacks.append(then)
 
-    def _transfer(self, item: Freight, clock: Clock, port: int, then: Then) -> None:
+    def _transfer(self, item: PartFreight, clock: ClockDomain, port: int, then: Then) -> None:
         assert item.dram is not None and item.transfer is not None
         window = self._windows.get(item.dram.name)
         if window is None:
-            window = self._windows[item.dram.name] = Window(self._outstanding)
+            window = self._windows[item.dram.name] = OutstandingWindow(self._outstanding)
         window.ask(item.bursts, partial(item.transfer, clock, port), then)
 
-    def _beat(self, item: Freight, event: Event) -> None:
+    def _beat(self, item: PartFreight, event: Event) -> None:
         assert item.dram is not None
         completion: Any = event.value
         item.dram.charge(self._layer, completion)

@@ -9,15 +9,15 @@ from math import ceil
 from typing import NamedTuple, Protocol
 
 from archsim.memory.banks import Banking
-from archsim.sim.clock import Clock
+from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
-from archsim.sim.protocols import Cycles, Demand, Place
+from archsim.sim.protocols import Cycles, Demand, StreamPlace
 
 ROUNDING = 1e-6  # far more than the error of adding and subtracting a million shares as floating-point numbers
 FULL = 1 - ROUNDING
 
 
-class Port:
+class MemoryPort:
     """One direction of one memory, with the commands on it; ``rough``: the sum of their shares, rounded.
 
     ``uneven``: those that load its banks unevenly, by how much one bank more than the port at most, rounded; ``peak``:
@@ -34,32 +34,32 @@ class Port:
         self.is_bank = is_bank
         self.is_pool = False
         self.bytes_per_s = bytes_per_s
-        self.flows: dict[Flow, None] = {}
+        self.flows: dict[PortFlow, None] = {}
         self.rough = 0.0
         self._overfull: bool | None = None  # what rational numbers said of the commands now on the port
-        self.uneven: dict[Flow, float] = {}
+        self.uneven: dict[PortFlow, float] = {}
         self.peak = 0.0
-        self.banks: list[Port] = []
+        self.banks: list[MemoryPort] = []
 
-    def add(self, flow: Flow, share: float) -> bool:
+    def add(self, flow: PortFlow, share: float) -> bool:
         """Put ``flow`` on the port; whether the port, or a bank of it, may hold it up."""
         self.flows[flow] = None
         self.rough += share
         self._overfull = None
         return self.is_pool or (self.rough + self.peak >= FULL and (self.peak > 0 or self.overfull()))
 
-    def remove(self, flow: Flow, share: float) -> None:
+    def remove(self, flow: PortFlow, share: float) -> None:
         """Take ``flow`` off the port."""
         del self.flows[flow]
         self.rough = self.rough - share if self.flows else 0.0
         self._overfull = None
 
-    def add_uneven(self, flow: Flow, more: float) -> None:
+    def add_uneven(self, flow: PortFlow, more: float) -> None:
         """``flow``, which is on the port, loads its banks unevenly."""
         self.uneven[flow] = more
         self.peak += more
 
-    def remove_uneven(self, flow: Flow) -> None:
+    def remove_uneven(self, flow: PortFlow) -> None:
         """``flow`` does so no more."""
         more = self.uneven.pop(flow)
         self.peak = self.peak - more if self.uneven else 0.0
@@ -79,7 +79,7 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class Uneven:
+class UnevenBanks:
     """What a command takes of the banks of a port at full pace, as fractions of each.
 
     ``even`` of all of them, ``more`` of some.
@@ -89,7 +89,7 @@ class Uneven:
     more: Mapping[int, Fraction]
 
 
-class Work(NamedTuple):
+class PortWork(NamedTuple):
     """``share`` / ``per`` of a port, over all cycles of a command ``work`` / ``work_per``."""
 
     share: int
@@ -99,21 +99,21 @@ class Work(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Conflict:
+class BankConflict:
     """A stream that loads some banks of ``port`` more than others.
 
     When it is at address 0 it takes ``loads`` x ``unit`` of the banks.
     """
 
-    port: Port
-    place: Place
+    port: MemoryPort
+    place: StreamPlace
     banking: Banking
     loads: Sequence[int]
     unit: Fraction
 
-    def on(self, ports: Mapping[Port, Port]) -> Conflict:
+    def on(self, ports: Mapping[MemoryPort, MemoryPort]) -> BankConflict:
         """The same on another port, if it is named."""
-        return Conflict(ports.get(self.port, self.port), self.place, self.banking, self.loads, self.unit)
+        return BankConflict(ports.get(self.port, self.port), self.place, self.banking, self.loads, self.unit)
 
     def turned(self, turn: int) -> Iterable[tuple[int, Fraction]]:
         """(bank, share) where the region lies so many banks further on."""
@@ -131,20 +131,20 @@ class PortStreams:
     ``turns``: where the streams of the conflicts lie, in banks from address 0; none until placed, or if none collides.
     """
 
-    starter: Starter
-    clock: Clock
+    starter: StreamStarter
+    clock: ClockDomain
     cycles: Cycles
     demands: tuple[Demand, ...]
-    exact: Mapping[Port, Fraction]
-    shares: tuple[tuple[Port, float], ...]
+    exact: Mapping[MemoryPort, Fraction]
+    shares: tuple[tuple[MemoryPort, float], ...]
     whole_cycles: int
-    conflicts: tuple[Conflict, ...] = ()
-    places: tuple[Place, ...] = ()
-    even: Mapping[Port, Fraction] = field(default_factory=dict)
-    peaks: tuple[tuple[Port, float], ...] = ()
+    conflicts: tuple[BankConflict, ...] = ()
+    places: tuple[StreamPlace, ...] = ()
+    even: Mapping[MemoryPort, Fraction] = field(default_factory=dict)
+    peaks: tuple[tuple[MemoryPort, float], ...] = ()
     turns: tuple[int, ...] = ()
-    found: dict[Port, Uneven] = field(default_factory=dict)
-    works: dict[Port, Work] = field(default_factory=dict)
+    found: dict[MemoryPort, UnevenBanks] = field(default_factory=dict)
+    works: dict[MemoryPort, PortWork] = field(default_factory=dict)
     placed: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
     turned: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
 
@@ -158,7 +158,7 @@ class PortStreams:
             found = self.placed[first_bytes] = self.turned[turns]
         return found
 
-    def uneven(self, port: Port) -> Uneven:
+    def uneven(self, port: MemoryPort) -> UnevenBanks:
         """What the command takes of the banks of a port that it loads unevenly, where it lies."""
         if port not in self.found:
             more: dict[int, Fraction] = {}
@@ -166,19 +166,19 @@ class PortStreams:
                 if conflict.port is port:
                     for bank, share in conflict.turned(turn):
                         more[bank] = more.get(bank, Fraction(0)) + share
-            self.found[port] = Uneven(self.even[port], more)
+            self.found[port] = UnevenBanks(self.even[port], more)
         return self.found[port]
 
-    def work(self, port: Port) -> Work:
+    def work(self, port: MemoryPort) -> PortWork:
         """What the command asks of a port."""
         found = self.works.get(port)
         if found is None:
             share = self.exact[port]
             work = self.cycles * share
-            found = self.works[port] = Work(share.numerator, share.denominator, work.numerator, work.denominator)
+            found = self.works[port] = PortWork(share.numerator, share.denominator, work.numerator, work.denominator)
         return found
 
-    def on(self, ports: Mapping[Port, Port], demands: tuple[Demand, ...]) -> PortStreams:
+    def on(self, ports: Mapping[MemoryPort, MemoryPort], demands: tuple[Demand, ...]) -> PortStreams:
         """The same streams on other ports, those that are named, for ``demands``."""
         other = PortStreams(
             self.starter, self.clock, self.cycles, demands,
@@ -193,12 +193,12 @@ class PortStreams:
             other.peaks = tuple([(ports.get(port, port), peak) for port, peak in self.peaks])
         return other
 
-    def begin(self) -> Flow:
+    def begin(self) -> PortFlow:
         """Start at the present instant, an edge of the clock."""
         return self.starter.begin(self)
 
 
-class Flow:
+class PortFlow:
     """A command on its ports. ``pooled``: the one of them that is a pool; no other one is full then."""
 
     __slots__ = (
@@ -219,7 +219,7 @@ class Flow:
         self.since: Cycles  # own cycles since time 0
         self.since, self.end_ps = clock.span(now_ps, streams.whole_cycles)
         self.ended = False
-        self.pooled: Port | None = None
+        self.pooled: MemoryPort | None = None
         self.event: Event
 
     def change(self, pace: Cycles, now_ps: int) -> None:
@@ -249,7 +249,7 @@ class Flow:
         self.pace = pace
         self.end_ps = self.clock.edge(ceil(self.since + Fraction(self.cycles - done) / pace))
 
-    def join(self, banks: Mapping[Port, Fraction]) -> None:
+    def join(self, banks: Mapping[MemoryPort, Fraction]) -> None:
         """Load ports of banks too."""
         loads = {bank: share for bank, share in banks.items() if share}
         rounded = [(bank, float(share)) for bank, share in loads.items()]
@@ -258,14 +258,14 @@ class Flow:
         for bank, share in rounded:
             bank.add(self, share)
 
-    def leave(self, banks: Set[Port]) -> None:
+    def leave(self, banks: Set[MemoryPort]) -> None:
         """Load them no more; they are to be forgotten."""
         self.exact = {port: share for port, share in self.exact.items() if port not in banks}
         self.shares = tuple([entry for entry in self.shares if entry[0] not in banks])
 
 
-class Starter(Protocol):
+class StreamStarter(Protocol):
     """All ports of the chip, as streams see them."""
 
-    def begin(self, streams: PortStreams) -> Flow:
+    def begin(self, streams: PortStreams) -> PortFlow:
         """Start ``streams`` now."""

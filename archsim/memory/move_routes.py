@@ -15,16 +15,16 @@ from fractions import Fraction
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
-from archsim.ir.footprint import Footprint
-from archsim.memory.dram_side import Leg
-from archsim.memory.offchip import Shape
-from archsim.sim.clock import Clock
+from archsim.ir.footprint import ByteFootprint
+from archsim.memory.dram_side import DramSide
+from archsim.memory.offchip import TransferShape
+from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
-from archsim.sim.messages import Batch, Message
+from archsim.sim.messages import Message, MessageBatch
 from archsim.spec.network import core_of
 
 
-class Part(NamedTuple):
+class TransferPart(NamedTuple):
     """``run_bytes`` contiguous bytes over ``outer`` ((extent, stride), outermost first).
 
     ``offset``: of its first byte, from the first one of all parts.
@@ -40,26 +40,26 @@ class Part(NamedTuple):
         return self.run_bytes * prod(extent for extent, _ in self.outer)
 
 
-def cut(touched: Footprint, most_bytes: int) -> tuple[Part, ...]:
+def cut(touched: ByteFootprint, most_bytes: int) -> tuple[TransferPart, ...]:
     """``touched`` in parts of at most ``most_bytes`` each, in order; none of nothing."""
     if not touched.size_bytes:
         return ()
     run = touched.run_bytes
     if run > most_bytes:
         pieces = [(at, min(most_bytes, run - at)) for at in range(0, run, most_bytes)]
-        return tuple(Part(start + at, size) for start in _starts(touched.outer) for at, size in pieces)
+        return tuple(TransferPart(start + at, size) for start in _starts(touched.outer) for at, size in pieces)
     outer, block = list(touched.outer), run
     inner: list[tuple[int, int]] = []
     while outer and block * outer[-1][0] <= most_bytes:
         inner.insert(0, outer.pop())
         block *= inner[0][0]
     if not outer:
-        return (Part(0, run, tuple(inner)),)
+        return (TransferPart(0, run, tuple(inner)),)
     extent, stride = outer.pop()
     most = most_bytes // block
     stretches = [(at * stride, min(most, extent - at)) for at in range(0, extent, most)]
     return tuple(
-        Part(start + at, run, (*(((size, stride),) if size > 1 else ()), *inner))
+        TransferPart(start + at, run, (*(((size, stride),) if size > 1 else ()), *inner))
         for start in _starts(outer)
         for at, size in stretches
     )
@@ -76,10 +76,10 @@ def _starts(outer: Sequence[tuple[int, int]]) -> Iterator[int]:
             yield step * stride + start
 
 
-class Fabric(Protocol):
+class FabricView(Protocol):
     """The network as engines see it (``noc.fabric``)."""
 
-    clock: Clock
+    clock: ClockDomain
     message_bytes: int
     request_flits: int
 
@@ -92,24 +92,24 @@ class Fabric(Protocol):
     def flits(self, size_bytes: int) -> int:
         """Flits of payload."""
 
-    def cycles(self, size_bytes: int, clock: Clock) -> Fraction:
+    def cycles(self, size_bytes: int, clock: ClockDomain) -> Fraction:
         """Cycles of ``clock`` that bytes take at least through the one link of a core."""
 
-    def load(self, batches: tuple[Batch, ...]) -> Any:
+    def load(self, batches: tuple[MessageBatch, ...]) -> Any:
         """What batches of messages are to the network."""
 
-    def send(self, order: tuple[int, ...], layer: str, load: Any, clock: Clock) -> Event:
+    def send(self, order: tuple[int, ...], layer: str, load: Any, clock: ClockDomain) -> Event:
         """Send a load for ``layer``; the event is that all of it has arrived."""
 
 
-def request(fabric: Fabric, node: int, port: int) -> Message | None:
+def request(fabric: FabricView, node: int, port: int) -> Message | None:
     """What asks a port for parts, where it must be asked and is not at the engine's own ``node``."""
     flits = fabric.request_flits
     return Message(node, (port,), flits) if flits and port != node else None
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class MoveSide:
     """One operand of a move: bytes ``touched`` of a ``memory``; its ``leg`` when that is a DRAM.
 
     ``operand``: its number among what the command reads, then writes; ``shift``: from the region's own offset to the
@@ -119,11 +119,11 @@ class Side:
     operand: int
     memory: str
     shift: int
-    touched: Footprint
-    leg: Leg | None
+    touched: ByteFootprint
+    leg: DramSide | None
 
 
-class Way(NamedTuple):
+class MemoryWay(NamedTuple):
     """From ``memory`` above the network to ``targets``, or (``source`` is a node) to it; '' between cores."""
 
     memory: str
@@ -131,26 +131,26 @@ class Way(NamedTuple):
     targets: tuple[int, ...]
 
 
-class Ask(NamedTuple):
+class DramAsk(NamedTuple):
     """A part as a transfer of a DRAM, of so many ``bursts`` at most."""
 
-    shape: Shape
+    shape: TransferShape
     bursts: int
 
 
 @dataclass(slots=True)
-class Route:
+class MoveRoute:
     """What crosses between two places: ``parts``, of the flits of one message each.
 
     ``side``: the operand above the network, None between cores. ``asks``: the parts in a DRAM. ``loads``: what has been
     sent so far, by the ports of the parts.
     """
 
-    side: Side | None
-    way: Way
-    parts: tuple[Part, ...]
+    side: MoveSide | None
+    way: MemoryWay
+    parts: tuple[TransferPart, ...]
     messages: tuple[tuple[int], ...]
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[DramAsk, ...] = ()
     loads: dict[tuple[int, ...], Any] = field(default_factory=dict)
 
     @property
@@ -159,14 +159,14 @@ class Route:
         return sum(part.size_bytes for part in self.parts)
 
 
-class Routes:
+class RouteFinder:
     """Finds routes for the DMA engines of ``core``."""
 
-    def __init__(self, fabric: Fabric, core: int) -> None:
+    def __init__(self, fabric: FabricView, core: int) -> None:
         self.fabric = fabric
         self._core = core
 
-    def of(self, source: Side | None, targets: Sequence[Side]) -> tuple[Route, ...]:
+    def of(self, source: MoveSide | None, targets: Sequence[MoveSide]) -> tuple[MoveRoute, ...]:
         """What of a move crosses. A move without source comes from the engine's own core."""
         cores = list(dict.fromkeys(core for side in targets if (core := core_of(side.memory)) is not None))
         if source is not None and core_of(source.memory) is None:
@@ -180,7 +180,7 @@ class Routes:
         above = [side for side in targets if core_of(side.memory) is None]
         return (*found, *(route for side in above for route in self._made(side, node, [], side)))
 
-    def load(self, route: Route, address: int) -> Any:
+    def load(self, route: MoveRoute, address: int) -> Any:
         """All messages of a route that starts at ``address`` above the network, none of it in DRAM."""
         way, port = route.way, self.fabric.port
         ports = tuple([port(way.memory, address + part.offset) for part in route.parts]) if way.memory else ()
@@ -190,44 +190,48 @@ class Routes:
             load = route.loads[ports] = self.fabric.load(self._batches(route, ports))
             return load
 
-    def _batches(self, route: Route, ports: tuple[int, ...]) -> tuple[Batch, ...]:
+    def _batches(self, route: MoveRoute, ports: tuple[int, ...]) -> tuple[MessageBatch, ...]:
         """To or from one place after another; a port sends when it has been asked."""
         memory, source, targets = route.way
         if source is not None:
             to = [(port,) for port in ports] if memory else [targets] * len(route.parts)
             sent = zip(to, route.messages, strict=True)
-            return (Batch(tuple([Message(source, nodes, flits) for nodes, (flits,) in sent])),)
+            return (MessageBatch(tuple([Message(source, nodes, flits) for nodes, (flits,) in sent])),)
         by_port: dict[int, list[Message]] = {}
         for port, (flits,) in zip(ports, route.messages, strict=True):
             by_port.setdefault(port, []).append(Message(port, targets, flits))
         node = self.fabric.node(self._core)
-        return tuple([Batch(tuple(sent), request(self.fabric, node, port)) for port, sent in by_port.items()])
+        return tuple([MessageBatch(tuple(sent), request(self.fabric, node, port)) for port, sent in by_port.items()])
 
-    def moved(self, route: Route, core: int) -> Route:
+    def moved(self, route: MoveRoute, core: int) -> MoveRoute:
         """A route that was found for another ``core``: what was at its node is at the engine's own."""
         theirs, own = self.fabric.node(core), self.fabric.node(self._core)
         memory, source, targets = route.way
         targets = tuple([own if node == theirs else node for node in targets])
-        way = Way(memory, own if source == theirs else source, targets)
-        return Route(route.side, way, route.parts, route.messages, route.asks)
+        way = MemoryWay(memory, own if source == theirs else source, targets)
+        return MoveRoute(route.side, way, route.parts, route.messages, route.asks)
 
-    def _made(self, side: Side | None, source: int | None, cores: Sequence[int], carried: Side) -> tuple[Route, ...]:
+    def _made(
+        self, side: MoveSide | None, source: int | None, cores: Sequence[int], carried: MoveSide
+    ) -> tuple[MoveRoute, ...]:
         """The route of what ``carried`` touches; none where nothing crosses."""
         parts = cut(carried.touched, self.fabric.message_bytes)
         if not parts or (source is None and not cores):
             return ()
         leg = side.leg if side is not None else None
-        way = Way(side.memory if side is not None else "", source, tuple([self.fabric.node(core) for core in cores]))
+        way = MemoryWay(
+            side.memory if side is not None else "", source, tuple([self.fabric.node(core) for core in cores])
+        )
         messages = tuple([(self.fabric.flits(part.size_bytes),) for part in parts])
-        return (Route(side, way, parts, messages, _asks(leg, parts) if leg is not None else ()),)
+        return (MoveRoute(side, way, parts, messages, _asks(leg, parts) if leg is not None else ()),)
 
 
-def _asks(leg: Leg, parts: Sequence[Part]) -> tuple[Ask, ...]:
+def _asks(leg: DramSide, parts: Sequence[TransferPart]) -> tuple[DramAsk, ...]:
     """Parts as transfers of a DRAM; those of one shape share it."""
-    alike: dict[Footprint, Ask] = {}
+    alike: dict[ByteFootprint, DramAsk] = {}
     for part in parts:
-        kind = Footprint(0, part.run_bytes, part.outer)
+        kind = ByteFootprint(0, part.run_bytes, part.outer)
         if kind not in alike:
             shape = leg.part(kind)
-            alike[kind] = Ask(shape, leg.dram.bursts(shape))
-    return tuple([alike[Footprint(0, part.run_bytes, part.outer)] for part in parts])
+            alike[kind] = DramAsk(shape, leg.dram.bursts(shape))
+    return tuple([alike[ByteFootprint(0, part.run_bytes, part.outer)] for part in parts])

@@ -14,16 +14,16 @@ from typing import NamedTuple, cast
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.bit_order import mapped
-from archsim.facts.dram.device import Policy, Refresh, Rows
+from archsim.facts.dram.device import ControllerPolicy, RefreshPolicy, RowPolicy
 from archsim.ir.activity import DramStats, edge_ps
-from archsim.ir.footprint import Footprint
+from archsim.ir.footprint import ByteFootprint
 from archsim.ir.rows import Bandwidth
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
-from archsim.memory.dram.interface import Asker, Completion, DramModel, RowList, Transfer
-from archsim.sim.clock import Clock
-from archsim.sim.events import Event, Kernel
+from archsim.memory.dram.interface import BurstAsker, DramModel, RowList, Transfer, TransferCompletion
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import Event, EventLoop
 from archsim.sim.tally import Tally
 from archsim.spec.architecture import Dma
 from archsim.spec.memories import DramControl, Memory
@@ -34,7 +34,7 @@ PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
 ROWS = ("row_hits", "row_misses", "row_conflicts", "activates")  # of a Completion, and actions of the same name
 
 
-class Shape(NamedTuple):
+class TransferShape(NamedTuple):
     """A transfer without its address.
 
     ``least_ps``: what it takes at least; ``outstanding``: bursts under way at most.
@@ -48,9 +48,9 @@ class Shape(NamedTuple):
     outstanding: int | None = None
 
 
-def asker_of(spec: Dma, rank: int) -> Asker | None:
+def asker_of(spec: Dma, rank: int) -> BurstAsker | None:
     """A DMA engine, the ``rank``-th of all, where it offers so many bursts a cycle and no more."""
-    return None if spec.requests is None else Asker(("engine", rank), spec.requests, spec.clock_hz)
+    return None if spec.requests is None else BurstAsker(("engine", rank), spec.requests, spec.clock_hz)
 
 
 class OffChip:
@@ -59,13 +59,13 @@ class OffChip:
     Raises ConfigError for a standard, speed or width that does not exist.
     """
 
-    def __init__(self, spec: Memory, kernel: Kernel, tally: Tally) -> None:
+    def __init__(self, spec: Memory, event_loop: EventLoop, tally: Tally) -> None:
         self.name = spec.name
         self.model = build_model(spec)
         self.peak_bytes_per_s = self.model.peak_bytes_per_s
-        self._kernel = kernel
+        self._event_loop = event_loop
         self._tally = tally
-        self._number = kernel.attach(self.model)
+        self._number = event_loop.attach(self.model)
         self._ids = count()
         model = self.model
         self._port_requests = spec.control.requests
@@ -74,11 +74,11 @@ class OffChip:
     def submit(
         self,
         order: tuple[int, ...],
-        shape: Shape,
+        shape: TransferShape,
         address: int,
-        clock: Clock,
+        clock: ClockDomain,
         *,
-        engine: Asker | None = None,
+        engine: BurstAsker | None = None,
         port: int = DIRECT,
     ) -> Event:
         """Move the bytes of ``shape`` from ``address`` on; the event has the Completion, at an edge of ``clock``.
@@ -88,46 +88,46 @@ class OffChip:
         write, run_bytes, extents, strides, least_ps, outstanding = shape
         transfer = Transfer(next(self._ids), write, address, run_bytes, extents, strides, outstanding)
         transfer = self._asked(transfer, engine, port)
-        return self._kernel.submit(self._number, order, transfer, clock, least_ps)
+        return self._event_loop.submit(self._number, order, transfer, clock, least_ps)
 
     def submit_rows(
         self,
         order: tuple[int, ...],
         rows: RowList,
-        clock: Clock,
+        clock: ClockDomain,
         *,
         write: bool,
         outstanding: int | None,
-        engine: Asker | None = None,
+        engine: BurstAsker | None = None,
         port: int = DIRECT,
     ) -> Event:
         """Move ``rows``, as ``submit``; ``outstanding``: rows under way at most."""
         transfer = Transfer(next(self._ids), write, 0, 0, outstanding=outstanding, rows=rows)
         transfer = self._asked(transfer, engine, port)
         least_ps = self.model.least_ps(int(rows.sizes.sum()), write=write)
-        return self._kernel.submit(self._number, order, transfer, clock, least_ps)
+        return self._event_loop.submit(self._number, order, transfer, clock, least_ps)
 
-    def _asked(self, transfer: Transfer, engine: Asker | None, port: int) -> Transfer:
+    def _asked(self, transfer: Transfer, engine: BurstAsker | None, port: int) -> Transfer:
         """The transfer with those who offer so many bursts of it a cycle and no more."""
-        askers: tuple[Asker, ...] = () if engine is None else (engine,)
+        askers: tuple[BurstAsker, ...] = () if engine is None else (engine,)
         model = self.model
         if self._port_requests is not None and isinstance(model, (DramController, FastDram)):
-            askers += (Asker(("port", port), self._port_requests, model.dram.device.clock_hz),)
+            askers += (BurstAsker(("port", port), self._port_requests, model.dram.device.clock_hz),)
         return replace(transfer, askers=askers) if askers else transfer
 
-    def shape(self, touched: Footprint, *, write: bool, outstanding: int | None = None) -> Shape:
+    def shape(self, touched: ByteFootprint, *, write: bool, outstanding: int | None = None) -> TransferShape:
         """What a transfer of ``touched`` is, wherever it starts."""
         least_ps = self.model.least_ps(touched.size_bytes, write=write)
         extents = tuple(extent for extent, _ in touched.outer)
         strides = tuple(stride for _, stride in touched.outer)
-        return Shape(write, touched.run_bytes, extents, strides, least_ps, outstanding)
+        return TransferShape(write, touched.run_bytes, extents, strides, least_ps, outstanding)
 
-    def bursts(self, shape: Shape) -> int:
+    def bursts(self, shape: TransferShape) -> int:
         """Bursts of a transfer at most; 0 of a memory that has none."""
         runs = prod(shape.extents)
         return runs * (shape.run_bytes // self._burst_bytes + 2) if self._burst_bytes else 0
 
-    def charge(self, layer: str, completion: Completion) -> None:
+    def charge(self, layer: str, completion: TransferCompletion) -> None:
         """Count what a transfer of ``layer`` cost on the pins and in rows."""
         rows = [getattr(completion, action) for action in ROWS]
         self._tally.add(layer, self.name, PINS[completion.write], completion.pin_bytes)
@@ -168,14 +168,14 @@ class OffChip:
         )
 
 
-def policy_of(control: DramControl) -> Policy:
+def policy_of(control: DramControl) -> ControllerPolicy:
     """What the controller does with queues, rows and refreshes."""
-    return Policy(
+    return ControllerPolicy(
         read_queue=control.read_queue,
         write_queue=control.write_queue,
-        rows=cast(Rows, control.rows),
+        rows=cast(RowPolicy, control.rows),
         row_timeout_ps=control.row_timeout_ps,
-        refresh=cast(Refresh, control.refresh),
+        refresh=cast(RefreshPolicy, control.refresh),
         turn_bursts=control.turn,
     )
 

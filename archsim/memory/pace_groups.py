@@ -14,46 +14,46 @@ from fractions import Fraction
 from heapq import heappop
 from typing import NamedTuple
 
-from archsim.memory.memory_port import Flow
-from archsim.sim.clock import Clock
+from archsim.memory.memory_port import PortFlow
+from archsim.sim.clock import ClockDomain
 from archsim.sim.protocols import Cycles
 
 
-class End(NamedTuple):
+class GroupEnd(NamedTuple):
     """The work of its group at which a command ends."""
 
     work: int
     number: int
-    flow: Flow
+    flow: PortFlow
 
 
-class First(NamedTuple):
+class FirstEnd(NamedTuple):
     """The first end of a group, by service if it is held up, else the edge of the clock."""
 
     at: int
     number: int
-    group: Group
+    group: PaceGroup
 
 
-class Meter:
+class PaceMeter:
     """A clock at a port: its position, the service since some instant, and the first ends of groups, as heaps."""
 
     __slots__ = ("clock", "free", "held", "parts", "position", "service")
 
-    def __init__(self, clock: Clock, now_ps: int) -> None:
+    def __init__(self, clock: ClockDomain, now_ps: int) -> None:
         self.clock = clock
         self.parts = clock.parts
         self.position = clock.position_in(self.parts, now_ps)
         self.service = 0
-        self.free: list[First] = []
-        self.held: list[First] = []
+        self.free: list[FirstEnd] = []
+        self.held: list[FirstEnd] = []
 
-    def advance(self, now_ps: int, level: int) -> list[Group]:
+    def advance(self, now_ps: int, level: int) -> list[PaceGroup]:
         """Come to an instant, at a level until then: groups, off the heaps, whose first end may not be after it."""
         position = self.clock.position_in(self.parts, now_ps)
         self.service += level * (position - self.position)
         self.position = position
-        groups: list[Group] = []
+        groups: list[PaceGroup] = []
         for heap, now in ((self.free, -(-position // self.parts)), (self.held, self.service)):
             while heap and heap[0].at <= now:
                 first = heappop(heap)
@@ -74,13 +74,13 @@ class Meter:
         return self.clock.edge(edge if free is None else min(edge, free.at))
 
 
-def _valid(heap: list[First]) -> First | None:
+def _valid(heap: list[FirstEnd]) -> FirstEnd | None:
     while heap and heap[0].group.first is not heap[0]:
         heappop(heap)
     return heap[0] if heap else None
 
 
-class Group:
+class PaceGroup:
     """Commands of equal ``share`` and clock; ``kind``: both, the share as a numerator and a denominator.
 
     ``count``: those that hold their share of the port; ``ends``: a heap of those that are not done. Their common work
@@ -89,13 +89,13 @@ class Group:
 
     __slots__ = ("base", "count", "ends", "first", "held", "kind", "mark", "meter", "share")
 
-    def __init__(self, kind: tuple[int, int, int], share: int, meter: Meter, *, held: bool) -> None:
+    def __init__(self, kind: tuple[int, int, int], share: int, meter: PaceMeter, *, held: bool) -> None:
         self.kind = kind
         self.share = share
         self.meter = meter
         self.count = 0
-        self.ends: list[End] = []
-        self.first: First | None = None
+        self.ends: list[GroupEnd] = []
+        self.first: FirstEnd | None = None
         self.held = held
         self.base = 0
         self.mark = self._measure()
@@ -126,7 +126,7 @@ class Group:
     def rebase(self) -> None:
         """Count work from the present instant, at which the meter's service becomes 0."""
         work = self.work()
-        self.ends = [End(end.work - work, end.number, end.flow) for end in self.ends]
+        self.ends = [GroupEnd(end.work - work, end.number, end.flow) for end in self.ends]
         self.base = 0
         self.mark = 0 if self.held else self.meter.position
 
@@ -134,11 +134,11 @@ class Group:
         """Count in units of which there are ``times / over`` as many."""
         self.share = self.share * times // over
         self.base = self.base * times // over
-        self.ends = [End(end.work * times // over, end.number, end.flow) for end in self.ends]
+        self.ends = [GroupEnd(end.work * times // over, end.number, end.flow) for end in self.ends]
         if self.held:
             self.mark = self.mark * times // over
 
-    def first_end(self) -> First | None:
+    def first_end(self) -> FirstEnd | None:
         """The first command to end, as the heaps of the meter have it."""
         while self.ends and self.ends[0].flow.ended:
             heappop(self.ends)
@@ -147,8 +147,8 @@ class Group:
         end = self.ends[0]
         left = end.work - self.base
         if self.held:
-            return First(self.mark + left, end.number, self)
-        return First(-(-(self.mark * self.share + left) // (self.share * self.meter.parts)), end.number, self)
+            return FirstEnd(self.mark + left, end.number, self)
+        return FirstEnd(-(-(self.mark * self.share + left) // (self.share * self.meter.parts)), end.number, self)
 
     def _measure(self) -> int:
         return self.meter.service if self.held else self.meter.position

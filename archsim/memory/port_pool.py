@@ -15,31 +15,31 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from math import gcd
 
-from archsim.memory.memory_port import Flow, Port
-from archsim.memory.pace_groups import End, Group, Meter
-from archsim.sim.clock import Clock
-from archsim.sim.events import Kernel, hold, postpone
+from archsim.memory.memory_port import MemoryPort, PortFlow
+from archsim.memory.pace_groups import GroupEnd, PaceGroup, PaceMeter
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import EventLoop, hold, postpone
 from archsim.sim.protocols import Cycles
 
 CHANGES = 64  # service is counted anew after as many changes as twice the commands and this: its terms grow with them
 
 
-class Pool:
+class PortPool:
     """All commands on ``port``."""
 
-    def __init__(self, port: Port, kernel: Kernel) -> None:
+    def __init__(self, port: MemoryPort, event_loop: EventLoop) -> None:
         self.port = port
-        self._kernel = kernel
-        self._now_ps = kernel.now
+        self._event_loop = event_loop
+        self._now_ps = event_loop.now
         self._scale = 1  # parts of the port in which shares are whole numbers
         self._level = 0  # what each command gets that is held up, in these parts; 0 while none is
-        self._meters: dict[int, Meter] = {}
-        self._groups: list[Group] = []
-        self._alike: dict[tuple[int, int, int], Group] = {}  # by share and clock
+        self._meters: dict[int, PaceMeter] = {}
+        self._groups: list[PaceGroup] = []
+        self._alike: dict[tuple[int, int, int], PaceGroup] = {}  # by share and clock
         self._free = 0  # how many groups are not held up: the lower ones
         self._room = 1  # what they leave of the port, in its parts
         self._held = 0  # commands held up
-        self._of: dict[Flow, Group] = {}
+        self._of: dict[PortFlow, PaceGroup] = {}
         self._changes = 0
         self._alarm_ps: int | None = None
         port.is_pool = True
@@ -47,23 +47,23 @@ class Pool:
             self._enter(flow)
         self._shift()
 
-    def pace(self, flow: Flow) -> Cycles:
+    def pace(self, flow: PortFlow) -> Cycles:
         """Present pace of a command."""
         return self._of[flow].pace(self._level)
 
-    def add(self, flow: Flow) -> None:
+    def add(self, flow: PortFlow) -> None:
         """A command on the port starts now."""
         self._advance()
         self._enter(flow)
         self._shift()
 
-    def remove(self, flow: Flow) -> None:
+    def remove(self, flow: PortFlow) -> None:
         """A command has ended now and is off the port."""
         self._advance()
         group = self._of.pop(flow)
         self._count(group, -1)
         if not group.count:
-            at = bisect_left(self._groups, group.order(), key=Group.order)
+            at = bisect_left(self._groups, group.order(), key=PaceGroup.order)
             del self._groups[at]
             del self._alike[group.kind]
             self._free -= at < self._free
@@ -88,7 +88,7 @@ class Pool:
         for flow in self._of:
             flow.pooled = None
 
-    def _enter(self, flow: Flow) -> None:
+    def _enter(self, flow: PortFlow) -> None:
         """Put a command in its group, with the work that it has done by itself; the level is to be found anew."""
         flow.pooled = self.port
         done = flow.worked(self._now_ps)
@@ -106,12 +106,12 @@ class Pool:
         if flow.event.triggered:
             flow.event = hold(flow.event)
         work = work * self._scale // work_per * group.meter.parts
-        end = End(group.work() + work, flow.number, flow)
+        end = GroupEnd(group.work() + work, flow.number, flow)
         heappush(group.ends, end)
         if group.ends[0] is end:
             self._announce(group)
 
-    def _group(self, share: int, per: int, clock: Clock) -> Group:
+    def _group(self, share: int, per: int, clock: ClockDomain) -> PaceGroup:
         """The group of ``share / per`` on a clock, made where there is none."""
         kind = share, per, clock.hz
         group = self._alike.get(kind)
@@ -119,25 +119,25 @@ class Pool:
             group = self._alike[kind] = self._made(kind, clock)
         return group
 
-    def _made(self, kind: tuple[int, int, int], clock: Clock) -> Group:
+    def _made(self, kind: tuple[int, int, int], clock: ClockDomain) -> PaceGroup:
         share = kind[0] * self._scale // kind[1]
-        at = bisect_left(self._groups, (share, clock.hz), key=Group.order)
+        at = bisect_left(self._groups, (share, clock.hz), key=PaceGroup.order)
         if clock.hz not in self._meters:
-            self._meters[clock.hz] = Meter(clock, self._now_ps)
+            self._meters[clock.hz] = PaceMeter(clock, self._now_ps)
         held = at > self._free or at == self._free and self._exceeds(share)
-        group = Group(kind, share, self._meters[clock.hz], held=held)
+        group = PaceGroup(kind, share, self._meters[clock.hz], held=held)
         self._groups.insert(at, group)
         self._free += not held
         return group
 
-    def _count(self, group: Group, change: int) -> None:
+    def _count(self, group: PaceGroup, change: int) -> None:
         group.count += change
         if group.held:
             self._held += change
         else:
             self._room -= change * group.share
 
-    def _announce(self, group: Group) -> None:
+    def _announce(self, group: PaceGroup) -> None:
         """Put the first end of a group in the heap of its side."""
         group.first = group.first_end()
         if group.first is not None:
@@ -145,21 +145,21 @@ class Pool:
 
     def _advance(self) -> None:
         """Come to the present instant; commands whose work is done then end at their next edge."""
-        if self._now_ps == self._kernel.now:
+        if self._now_ps == self._event_loop.now:
             return
-        now_ps = self._now_ps = self._kernel.now
-        done: list[Flow] = []
+        now_ps = self._now_ps = self._event_loop.now
+        done: list[PortFlow] = []
         for meter in self._meters.values():
             for group in meter.advance(now_ps, self._level):
                 done += self._finish(group)
         self._schedule(done)
 
-    def _schedule(self, flows: Iterable[Flow]) -> None:
+    def _schedule(self, flows: Iterable[PortFlow]) -> None:
         """Let commands end when they end by themselves."""
         for flow in sorted(flows, key=lambda flow: flow.number):
             flow.event = postpone(flow.event, flow.end_ps - self._now_ps)
 
-    def _finish(self, group: Group) -> list[Flow]:
+    def _finish(self, group: PaceGroup) -> list[PortFlow]:
         """The commands of a group whose work is done, with their ends."""
         done = []
         work, rate, meter = group.work(), group.rate(self._level), group.meter
@@ -193,7 +193,7 @@ class Pool:
             self._level = self._room // self._held
         self._arm()
 
-    def _switch(self, group: Group, *, held: bool) -> None:
+    def _switch(self, group: PaceGroup, *, held: bool) -> None:
         count = group.count
         self._count(group, -count)
         group.switch(held=held)
@@ -234,10 +234,10 @@ class Pool:
             end_ps = meter.first_ps(self._level)
             if end_ps is not None and (self._alarm_ps is None or end_ps < self._alarm_ps):
                 self._alarm_ps = end_ps
-                self._kernel.at(end_ps, self._ring)
+                self._event_loop.at(end_ps, self._ring)
 
     def _ring(self) -> None:
-        if self._alarm_ps == self._kernel.now:
+        if self._alarm_ps == self._event_loop.now:
             self._alarm_ps = None
             self._advance()
             self._arm()

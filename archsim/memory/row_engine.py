@@ -31,29 +31,29 @@ import numpy as np
 
 from archsim.base.arrays import BoolArray, IntArray
 from archsim.base.errors import ProgramError
-from archsim.facts.lru.lines import Touches
-from archsim.ir.footprint import Footprint, footprint
+from archsim.facts.lru.lines import LineTouches
+from archsim.ir.footprint import ByteFootprint, footprint
 from archsim.ir.program import Region
 from archsim.ir.streams import rows_of
 from archsim.ir.unroll import Step
-from archsim.memory.byte_runs import Runs, dense, stretches
+from archsim.memory.byte_runs import ByteRuns, dense, stretches
 from archsim.memory.cache import TableCache
 from archsim.memory.combined import combined
-from archsim.memory.crossing import Crossings, RowCrossing
-from archsim.memory.dram.interface import Completion, RowList
+from archsim.memory.crossing import NetworkCrossings, RowCrossing
+from archsim.memory.dram.interface import RowList, TransferCompletion
 from archsim.memory.offchip import OffChip, asker_of
-from archsim.sim.clock import Clock
+from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
-from archsim.sim.protocols import Demand, Execution, Outcome, Streams
-from archsim.sim.tally import Entry, memory_entries
-from archsim.sim.tile_engine import Surroundings
+from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution
+from archsim.sim.tally import TallyEntry, memory_entries
+from archsim.sim.tile_engine import EngineSurroundings
 from archsim.spec.architecture import Dma
 
-Wait = Iterator[Event]
+WaitSteps = Iterator[Event]
 
 
 @dataclass(slots=True)
-class Task:
+class RowsTask:
     """One command of so many ``rows``: in DRAM those of ``first`` (of a combining scatter then of each row ``after``).
 
     ``demands`` on ports, ``entries`` of the books, DRAM bytes to be ``moved`` (read and written).
@@ -61,10 +61,10 @@ class Task:
 
     dram: OffChip | None
     rows: int
-    first: Runs | None = None
-    after: Runs | None = None
+    first: ByteRuns | None = None
+    after: ByteRuns | None = None
     demands: list[Demand] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[TallyEntry] = field(default_factory=list)
     moved: int = 0
 
     @property
@@ -78,18 +78,18 @@ class RowEngine:
 
     def __init__(
         self,
-        around: Surroundings,
+        around: EngineSurroundings,
         spec: Dma,
         drams: Mapping[str, OffChip],
         caches: Mapping[str, TableCache],
         port: int,
-        crossings: Crossings | None = None,
+        crossings: NetworkCrossings | None = None,
     ) -> None:
         self._around = around
         self._crossing = RowCrossing(crossings, around.stores, spec) if crossings is not None else None
         self._storage = around.storage.seen_by("dma")
         self._spec = spec
-        self._clock = Clock(spec.clock_hz, spec.sync_stages)
+        self._clock = ClockDomain(spec.clock_hz, spec.sync_stages)
         self._drams = drams
         self._caches = caches
         self._port = port
@@ -98,22 +98,22 @@ class RowEngine:
     def run(self, step: Step) -> Execution:
         """Descriptor of the command, tags, then rows and on-chip streams at once, to the end of both."""
         around, command = self._around, step.command
-        kernel = around.kernel
+        event_loop = around.event_loop
         yield from self._pause(self._spec.setup_cycles)
         if not all(step.extents.values()):
-            return Outcome((("noc", kernel.now),))
+            return CommandOutcome((("noc", event_loop.now),))
         cache = self._cache(step)
         task = self._task(step, cache)
         if cache is not None:
-            answered_ps = self._clock.at_or_after(cache.answered_ps(kernel.now))
-            yield kernel.timeout(answered_ps - kernel.now)
-        start_ps = kernel.now
+            answered_ps = self._clock.at_or_after(cache.answered_ps(event_loop.now))
+            yield event_loop.timeout(answered_ps - event_loop.now)
+        start_ps = event_loop.now
         own_cycles, streams = self._streams(task)
         flow = streams.begin()
         journey = self._crossing.begin(step, _table(step), task.dram, task.first) if self._crossing else None
         if journey is None:
             yield from self._issue(step, task)
-        last_beat_ps = kernel.now if journey is None else start_ps
+        last_beat_ps = event_loop.now if journey is None else start_ps
         if journey is not None and journey.left:
             yield journey.event
         if not flow.ended:
@@ -123,11 +123,11 @@ class RowEngine:
         around.tally.streamed(streams.demands, start_ps, flow.end_ps)
         if journey is not None:
             reads = command.op == "GATHER" and task.in_dram
-            return Outcome(journey.phases(start_ps, reads=reads))
+            return CommandOutcome(journey.phases(start_ps, reads=reads))
         if not task.in_dram:
             own_ps = max(last_beat_ps, self._clock.edge(self._clock.cycle(start_ps) + own_cycles))
-            return Outcome((("noc", own_ps), ("sram_port", kernel.now)))
-        return Outcome((("dram", last_beat_ps), ("sram_port", kernel.now)))
+            return CommandOutcome((("noc", own_ps), ("sram_port", event_loop.now)))
+        return CommandOutcome((("dram", last_beat_ps), ("sram_port", event_loop.now)))
 
     # what there is to do
 
@@ -136,13 +136,13 @@ class RowEngine:
         off_chip = self._around.stores.memory(step, table) in self._drams
         return self._caches.get(self._around.stores.role(step, table)) if off_chip else None
 
-    def _task(self, step: Step, cache: TableCache | None) -> Task:
+    def _task(self, step: Step, cache: TableCache | None) -> RowsTask:
         command, table = step.command, _table(step)
         row = footprint(table, step)
         rows = rows_of(step)
         memory = self._around.stores.memory(step, table)
         dram = self._drams.get(memory)
-        task = Task(dram, len(rows))
+        task = RowsTask(dram, len(rows))
         self._other_side(step, task)
         writes, combines = command.op == "SCATTER", bool(command.combine)
         if writes:
@@ -163,7 +163,7 @@ class RowEngine:
             task.first = self._written(task, dram, addresses, row, cache)
         return task
 
-    def _other_side(self, step: Step, task: Task) -> None:
+    def _other_side(self, step: Step, task: RowsTask) -> None:
         """The ring or tensor that the rows go to or come from."""
         command = step.command
         sides = [(region, False) for region in command.reads] + [(region, True) for region in command.writes]
@@ -180,12 +180,14 @@ class RowEngine:
                 task.demands.append(self._on_chip(memory, touched, 1, write=False))
                 task.entries += combined(self._spec, self._around.stores, step, region, touched.size_bytes)
 
-    def _on_chip(self, memory: str, touched: Footprint, times: int, *, write: bool) -> Demand:
+    def _on_chip(self, memory: str, touched: ByteFootprint, times: int, *, write: bool) -> Demand:
         storage = self._storage
         accesses = touched.accesses(storage.word_bytes(memory)) * times
         return storage.demand(memory, touched.size_bytes * times, write=write, accesses=accesses)
 
-    def _read(self, task: Task, dram: OffChip, addresses: IntArray, row: Footprint, cache: TableCache | None) -> Runs:
+    def _read(
+        self, task: RowsTask, dram: OffChip, addresses: IntArray, row: ByteFootprint, cache: TableCache | None
+    ) -> ByteRuns:
         """What brings the rows: themselves, or the lines that the cache lacks."""
         if cache is None:
             self._books(task, dram, "read_bytes", row.size_bytes * len(addresses))
@@ -199,8 +201,8 @@ class RowEngine:
         return stretches(asked.row[~hits], missing, cache.line_bytes)
 
     def _written(
-        self, task: Task, dram: OffChip, addresses: IntArray, row: Footprint, cache: TableCache | None
-    ) -> Runs:
+        self, task: RowsTask, dram: OffChip, addresses: IntArray, row: ByteFootprint, cache: TableCache | None
+    ) -> ByteRuns:
         """What writes the rows; lines that the cache holds are written too."""
         self._books(task, dram, "write_bytes", row.size_bytes * len(addresses))
         if cache is not None:
@@ -208,25 +210,25 @@ class RowEngine:
             self._used(task, cache, asked, cache.write(dram.name, asked), write=True)
         return dense(addresses, row, write=True)
 
-    def _books(self, task: Task, dram: OffChip, action: str, size_bytes: int) -> None:
+    def _books(self, task: RowsTask, dram: OffChip, action: str, size_bytes: int) -> None:
         task.moved += size_bytes
         if size_bytes:
-            task.entries.append(Entry(dram.name, action, size_bytes))
+            task.entries.append(TallyEntry(dram.name, action, size_bytes))
 
-    def _used(self, task: Task, cache: TableCache, asked: Touches, hits: BoolArray, *, write: bool) -> None:
+    def _used(self, task: RowsTask, cache: TableCache, asked: LineTouches, hits: BoolArray, *, write: bool) -> None:
         """Tag look-ups, and the bytes and words that hits read or write."""
         size, words = int(asked.size_bytes[hits].sum()), int(asked.words[hits].sum())
-        task.entries.append(Entry(cache.name, "lookups", len(hits)))
+        task.entries.append(TallyEntry(cache.name, "lookups", len(hits)))
         task.demands.append(self._storage.demand(cache.name, size, write=write, accesses=words))
 
-    def _fill(self, task: Task, cache: TableCache, lines: int) -> None:
+    def _fill(self, task: RowsTask, cache: TableCache, lines: int) -> None:
         words = lines * -(-cache.line_bytes // cache.word_bytes)
         demand = self._storage.demand(cache.name, lines * cache.line_bytes, write=True, accesses=words)
         task.demands.append(demand)
 
     # doing it
 
-    def _streams(self, task: Task) -> tuple[int, Streams]:
+    def _streams(self, task: RowsTask) -> tuple[int, CommandStreams]:
         """Cycles that the rows take alone, and their streams on chip."""
         storage, clock = self._storage, self._clock
         cycles = max(storage.shortest(task.demands, clock), Fraction(task.rows * self._spec.row_setup_cycles))
@@ -234,29 +236,31 @@ class RowEngine:
             cycles = max(cycles, task.moved * clock.hz / task.dram.peak_bytes_per_s)
         return ceil(cycles), storage.streams(task.demands, cycles, clock)
 
-    def _issue(self, step: Step, task: Task) -> Any:
+    def _issue(self, step: Step, task: RowsTask) -> Any:
         if task.first is None or not task.in_dram:
             yield from self._pause(task.rows * self._spec.row_setup_cycles)
         elif task.after is not None:
             yield from self._one_by_one(step, task, task.first, task.after)
         else:
-            kernel = self._around.kernel
-            done: Completion = yield self._submit(step, task, task.first, 0, task.rows, self._spec.row_setup_cycles)
+            event_loop = self._around.event_loop
+            done: TransferCompletion = yield self._submit(
+                step, task, task.first, 0, task.rows, self._spec.row_setup_cycles
+            )
             self._charge(step, task, done)
-            if done.asked_ps > kernel.now:
-                yield kernel.timeout(done.asked_ps - kernel.now)
+            if done.asked_ps > event_loop.now:
+                yield event_loop.timeout(done.asked_ps - event_loop.now)
 
-    def _one_by_one(self, step: Step, task: Task, read: Runs, write: Runs) -> Wait:
+    def _one_by_one(self, step: Step, task: RowsTask, read: ByteRuns, write: ByteRuns) -> WaitSteps:
         """Each row is read, and written when that is retired."""
         under_way: deque[tuple[int, Event | None]] = deque()
         written: list[Event] = []
         order = count()
 
-        def submit(runs: Runs, row: int) -> Event | None:
+        def submit(runs: ByteRuns, row: int) -> Event | None:
             low, high = np.searchsorted(runs.row, (row, row + 1)).tolist()
             if low == high:
                 return None
-            part = Runs(runs.write, runs.address[low:high], runs.size_bytes[low:high], runs.row[low:high] - row)
+            part = ByteRuns(runs.write, runs.address[low:high], runs.size_bytes[low:high], runs.row[low:high] - row)
             return self._submit(step, task, part, next(order), 1, 0)
 
         def retire() -> Any:
@@ -277,21 +281,21 @@ class RowEngine:
         for event in written:
             self._charge(step, task, (yield event))
 
-    def _submit(self, step: Step, task: Task, runs: Runs, number: int, rows: int, setup_cycles: int) -> Event:
+    def _submit(self, step: Step, task: RowsTask, runs: ByteRuns, number: int, rows: int, setup_cycles: int) -> Event:
         assert task.dram is not None
         asked = RowList(rows, runs.address, runs.size_bytes, runs.row, setup_cycles, self._clock.hz)
         limit = self._spec.outstanding
         order = (self._port, step.index, number)
         return task.dram.submit_rows(order, asked, self._clock, write=runs.write, outstanding=limit, engine=self._asker)
 
-    def _charge(self, step: Step, task: Task, completion: Any) -> None:
+    def _charge(self, step: Step, task: RowsTask, completion: Any) -> None:
         assert task.dram is not None
         task.dram.charge(step.command.layer, completion)
 
-    def _pause(self, cycles: int) -> Wait:
+    def _pause(self, cycles: int) -> WaitSteps:
         if cycles:
-            kernel, clock = self._around.kernel, self._clock
-            yield kernel.timeout(clock.edge(clock.cycle(kernel.now) + cycles) - kernel.now)
+            event_loop, clock = self._around.event_loop, self._clock
+            yield event_loop.timeout(clock.edge(clock.cycle(event_loop.now) + cycles) - event_loop.now)
 
 
 def _table(step: Step) -> Region:

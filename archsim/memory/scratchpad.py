@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 from archsim.base.errors import ProgramError
 from archsim.memory.banks import bank_loads, banking, lost_cycles, stream_cycles
-from archsim.memory.chip_ports import Ports
-from archsim.memory.memory_port import Conflict, Port, PortStreams
-from archsim.sim.clock import Clock
-from archsim.sim.events import Kernel
-from archsim.sim.protocols import Cycles, Demand, Place
+from archsim.memory.chip_ports import ChipPorts
+from archsim.memory.memory_port import BankConflict, MemoryPort, PortStreams
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import EventLoop
+from archsim.sim.protocols import Cycles, Demand, StreamPlace
 from archsim.spec.memories import Memory
 from archsim.spec.network import core_of, instance, part_of
 
@@ -43,16 +43,16 @@ class Scratchpad:
         self._spec = spec
         self.banks = banking(spec)
         self.address_granule = _granule(spec)
-        self._ports: dict[str, Port] = {}
+        self._ports: dict[str, MemoryPort] = {}
 
-    def port(self, engine: str, *, write: bool) -> Port:
+    def port(self, engine: str, *, write: bool) -> MemoryPort:
         """The port over which ``engine`` reads or writes: its own or the common one."""
         owner, group = self._spec.port_group(engine, write=write)
         way = "port" if group.shared else ("write" if write else "read")
         name = ".".join(filter(None, (self.name, owner, way)))
         if name not in self._ports:
             rate = self._spec.bytes_per_cycle_of(engine, write=write)
-            self._ports[name] = Port(name, rate * self.clock_hz)
+            self._ports[name] = MemoryPort(name, rate * self.clock_hz)
         return self._ports[name]
 
     def accesses(self, size_bytes: int) -> int:
@@ -64,31 +64,31 @@ class Scratchpad:
         return self._spec.port_group(engine, write=write)[1].count(write=write)
 
 
-class Way(NamedTuple):
+class PortAccess(NamedTuple):
     """How an engine reads or writes a memory: over ``port``, which is ``ports`` of each bank."""
 
     pad: Scratchpad
-    port: Port
+    port: MemoryPort
     ports: int
 
 
 class Scratchpads:
     """All on-chip memories of the chip by name, cores' own ones too (``sim.engine.OnChip``); made where first used."""
 
-    def __init__(self, specs: Mapping[str, Memory], kernel: Kernel) -> None:
-        self._pads = Pads(specs)
-        self._ports = Ports(kernel)
-        self._seen: dict[str, EnginePads] = {}
+    def __init__(self, specs: Mapping[str, Memory], event_loop: EventLoop) -> None:
+        self._pads = LazyScratchpads(specs)
+        self._ports = ChipPorts(event_loop)
+        self._seen: dict[str, EngineScratchpads] = {}
 
-    def seen_by(self, engine: str) -> EnginePads:
+    def seen_by(self, engine: str) -> EngineScratchpads:
         """The memories over the ports of a kind of engine: dma, array, vector."""
         found = self._seen.get(engine)
         if found is None:
-            found = self._seen[engine] = EnginePads(self._pads, self._ports, engine)
+            found = self._seen[engine] = EngineScratchpads(self._pads, self._ports, engine)
         return found
 
 
-class Pads:
+class LazyScratchpads:
     """Scratchpads by name, each made when it is first asked for. ``granular``: addresses matter in some."""
 
     def __init__(self, specs: Mapping[str, Memory]) -> None:
@@ -108,18 +108,24 @@ class Pads:
         return ", ".join(self._specs) or "none"
 
 
-class EnginePads:
+class EngineScratchpads:
     """The on-chip memories over the ports of one kind of engine (``sim.engine.Storage``)."""
 
-    def __init__(self, pads: Pads, ports: Ports, engine: str) -> None:
+    def __init__(self, pads: LazyScratchpads, ports: ChipPorts, engine: str) -> None:
         self._pads = pads
         self._ports = ports
         self._engine = engine
         self.granular = pads.granular
-        self._ways: dict[tuple[str, bool], Way] = {}
+        self._ways: dict[tuple[str, bool], PortAccess] = {}
 
     def demand(
-        self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None, place: Place | None = None
+        self,
+        memory: str,
+        size_bytes: int,
+        *,
+        write: bool,
+        accesses: int | None = None,
+        place: StreamPlace | None = None,
     ) -> Demand:
         """A stream of ``size_bytes``; ``accesses`` and ``place`` unless its bytes are contiguous.
 
@@ -139,14 +145,14 @@ class EnginePads:
         pad = self._pads.find(memory)
         return 1 if pad is None else pad.address_granule
 
-    def shortest(self, demands: Sequence[Demand], clock: Clock) -> Fraction:
+    def shortest(self, demands: Sequence[Demand], clock: ClockDomain) -> Fraction:
         """Cycles of ``clock`` that ``demands`` take at least, alone on their ports, without conflicts in banks."""
         cycles = [
             Fraction(size_bytes * clock.hz, port.bytes_per_s) for port, size_bytes in self._per_port(demands).items()
         ]
         return max(cycles, default=Fraction(0))
 
-    def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: Clock) -> PortStreams:
+    def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: ClockDomain) -> PortStreams:
         """Streams of a command of ``cycles`` cycles, or as many more as its slowest stream takes at the banks.
 
         Raises ProgramError when bytes are to move in no time.
@@ -165,7 +171,7 @@ class EnginePads:
         return plain
 
     def _collide(
-        self, streams: PortStreams, colliding: Sequence[tuple[Demand, Fraction]], per_port: Mapping[Port, int]
+        self, streams: PortStreams, colliding: Sequence[tuple[Demand, Fraction]], per_port: Mapping[MemoryPort, int]
     ) -> None:
         """State how the demands that collide load the banks: they alone take so many cycles."""
         cycles, even_bytes = streams.cycles, dict(per_port)
@@ -181,7 +187,7 @@ class EnginePads:
         """The same ``streams`` with the memories of one core in place of another's."""
         if core is None or to is None or core == to:
             return streams
-        ports: dict[Port, Port] = {}
+        ports: dict[MemoryPort, MemoryPort] = {}
         demands = []
         for demand in streams.demands:
             memory, write, size_bytes, accesses, lost, place = demand
@@ -194,36 +200,36 @@ class EnginePads:
                 ports[self._way(memory, write).port] = self._way(other, write).port
         return streams.on(ports, tuple(demands))
 
-    def _conflict(self, demand: Demand, pace: Fraction) -> Conflict:
+    def _conflict(self, demand: Demand, pace: Fraction) -> BankConflict:
         """What a stream takes of each bank at ``pace``: alone, the time that it takes there."""
         way, place = self._way(demand.memory, demand.write), demand.place
         if place is None:
             raise ValueError("a stream loses cycles in banks at some place")
         region = (way.pad.banks, way.ports, place.touched.run_bytes, place.touched.outer, place.first_byte)
         most = way.ports * stream_cycles(*region)
-        return Conflict(way.port, place, way.pad.banks, bank_loads(*region), pace / most)
+        return BankConflict(way.port, place, way.pad.banks, bank_loads(*region), pace / most)
 
-    def _at_banks(self, demand: Demand, clock: Clock) -> Fraction:
+    def _at_banks(self, demand: Demand, clock: ClockDomain) -> Fraction:
         """Cycles of ``clock`` that a stream takes alone."""
         way, lost = self._way(demand.memory, demand.write), demand.lost_cycles
         lost_bytes = lost * (way.port.bytes_per_s // way.pad.clock_hz)
         return Fraction((demand.size_bytes + lost_bytes) * clock.hz, way.port.bytes_per_s)
 
-    def _per_port(self, demands: Iterable[Demand]) -> dict[Port, int]:
-        total: dict[Port, int] = {}
+    def _per_port(self, demands: Iterable[Demand]) -> dict[MemoryPort, int]:
+        total: dict[MemoryPort, int] = {}
         for demand in demands:
             if demand.size_bytes:
                 port = self._way(demand.memory, demand.write).port
                 total[port] = total.get(port, 0) + demand.size_bytes
         return total
 
-    def _way(self, memory: str, write: bool) -> Way:
+    def _way(self, memory: str, write: bool) -> PortAccess:
         """How the engine reads or writes ``memory``; raises ProgramError when that is not on chip."""
         way = self._ways.get((memory, write))
         if way is None:
             pad = self._pad(memory)
             ports = pad.ports(self._engine, write=write)
-            way = self._ways[memory, write] = Way(pad, pad.port(self._engine, write=write), ports)
+            way = self._ways[memory, write] = PortAccess(pad, pad.port(self._engine, write=write), ports)
         return way
 
     def _pad(self, memory: str) -> Scratchpad:
@@ -239,7 +245,7 @@ def _granule(spec: Memory) -> int:
     return granule if granule > spec.word_bytes else 1
 
 
-def _lost(way: Way, size_bytes: int, place: Place) -> Cycles:
+def _lost(way: PortAccess, size_bytes: int, place: StreamPlace) -> Cycles:
     """Cycles that a stream of ``size_bytes`` over and over a region loses: a pass's share of them for each."""
     touched = place.touched
     once = lost_cycles(way.pad.banks, way.ports, touched.run_bytes, touched.outer, place.first_byte)
@@ -248,12 +254,12 @@ def _lost(way: Way, size_bytes: int, place: Place) -> Cycles:
     return Fraction(once * size_bytes, touched.size_bytes)
 
 
-def _share(port: Port, size_bytes: int, cycles: Cycles, clock: Clock) -> Fraction:
+def _share(port: MemoryPort, size_bytes: int, cycles: Cycles, clock: ClockDomain) -> Fraction:
     """What bytes in so many cycles take of a port."""
     return Fraction(size_bytes * clock.hz * cycles.denominator, cycles.numerator * port.bytes_per_s)
 
 
-def _peaks(streams: PortStreams) -> tuple[tuple[Port, float], ...]:
+def _peaks(streams: PortStreams) -> tuple[tuple[MemoryPort, float], ...]:
     """By how much colliding streams load one bank of a port more than the port at most, rounded."""
     peaks = {port: float(even - streams.exact[port]) for port, even in streams.even.items()}
     for conflict in streams.conflicts:

@@ -19,14 +19,14 @@ from fractions import Fraction
 from heapq import heapify, heappop
 from math import inf
 
-from archsim.memory.memory_port import ROUNDING, Flow, Port
+from archsim.memory.memory_port import ROUNDING, MemoryPort, PortFlow
 from archsim.sim.protocols import Cycles
 
-Bid = tuple[Cycles, int]  # (by how much a pace rises, the command's number): the least is next
+WaterLevelBid = tuple[Cycles, int]  # (by how much a pace rises, the command's number): the least is next
 NEAR = 4 * ROUNDING  # relative; a rounded level is nearer than this to the exact one
 
 
-class Basin:
+class WaterLevel:
     """A port and the commands that wait for a part of its ``room``.
 
     ``near``: what it allows the one of them that asks most per cycle, rounded; infinite when all of them fit.
@@ -38,7 +38,11 @@ class Basin:
     )
 
     def __init__(
-        self, port: Port, sharers: Sequence[tuple[float, Flow]], paces: Mapping[Flow, Cycles], room: Fraction
+        self,
+        port: MemoryPort,
+        sharers: Sequence[tuple[float, PortFlow]],
+        paces: Mapping[PortFlow, Cycles],
+        room: Fraction,
     ) -> None:
         self._port = port
         self._paces = paces
@@ -49,18 +53,18 @@ class Basin:
         self._sharers = sorted(sharers, key=lambda entry: (entry[0], entry[1].exact[port], -entry[1].number))
         self._wishes = {flow: share * float(1 - paces[flow]) for share, flow in sharers}  # of those that wait
         self._rising = sorted(self._wishes, key=self._wishes.__getitem__)
-        self._passed: dict[Flow, float] = {}  # those of them that surely fit
+        self._passed: dict[PortFlow, float] = {}  # those of them that surely fit
         self._fitting = 0.0  # their sum
-        self._unsummed: list[Flow] = []  # the latest of them
-        self._summed: dict[Flow, Fraction] = {}  # the others, exactly
+        self._unsummed: list[PortFlow] = []  # the latest of them
+        self._summed: dict[PortFlow, Fraction] = {}  # the others, exactly
         self._sum = Fraction(0)  # the sum of these
         self._above = len(self._rising)  # how many wait besides
-        self._bid: Bid | None = None  # what it bids since it last served one,
+        self._bid: WaterLevelBid | None = None  # what it bids since it last served one,
         self._bids = False  # once that is known
         self._rising.reverse()
         self._rise()
 
-    def serve(self, flow: Flow, used: float, gain: Cycles) -> None:
+    def serve(self, flow: PortFlow, used: float, gain: Cycles) -> None:
         """The pace of a command has risen by ``gain``, for ``used`` of the room, rounded; it waits no more."""
         del self._wishes[flow]
         self._bids = False
@@ -74,7 +78,7 @@ class Basin:
             self._above -= 1
         self._rise()
 
-    def bid(self) -> Bid | None:
+    def bid(self) -> WaterLevelBid | None:
         """What the port allows the one of the waiting commands that asks most per cycle; None when all of them fit."""
         if not self._bids:
             self._bids = True
@@ -82,7 +86,7 @@ class Basin:
             self._bid = None if level is None else self._offer(level)
         return self._bid
 
-    def _offer(self, level: Fraction) -> Bid:
+    def _offer(self, level: Fraction) -> WaterLevelBid:
         asking = self._sharers[-1][1]
         return level / asking.exact[self._port], asking.number
 
@@ -137,7 +141,7 @@ class Basin:
             count -= 1
         return room / count if count else None
 
-    def _unsure(self) -> dict[Flow, Fraction]:
+    def _unsure(self) -> dict[PortFlow, Fraction]:
         """Wishes of which rounded numbers do not tell whether they fit, exactly."""
         found = {}
         for flow, near in reversed(self._passed.items()):
@@ -151,14 +155,14 @@ class Basin:
                 found[flow] = self._wish(flow)
         return found
 
-    def _wish(self, flow: Flow) -> Fraction:
+    def _wish(self, flow: PortFlow) -> Fraction:
         return flow.exact[self._port] * (1 - self._paces[flow])
 
 
-def fair_paces(flows: Iterable[Flow]) -> dict[Flow, Cycles]:
+def fair_paces(flows: Iterable[PortFlow]) -> dict[PortFlow, Cycles]:
     """Max-min fair paces of ``flows``, which are all commands on those of their ports that are overfull."""
     growing = sorted(flows, key=lambda flow: flow.number)
-    paces: dict[Flow, Cycles] = dict.fromkeys(growing, 0)
+    paces: dict[PortFlow, Cycles] = dict.fromkeys(growing, 0)
     ports = dict.fromkeys(port for flow in growing for port in flow.exact)
     left = {port: Fraction(1) for port in ports if port.overfull()}
     while growing:
@@ -166,17 +170,19 @@ def fair_paces(flows: Iterable[Flow]) -> dict[Flow, Cycles]:
     return paces
 
 
-def _fill(growing: Sequence[Flow], paces: dict[Flow, Cycles], left: dict[Port, Fraction]) -> list[Flow]:
+def _fill(
+    growing: Sequence[PortFlow], paces: dict[PortFlow, Cycles], left: dict[MemoryPort, Fraction]
+) -> list[PortFlow]:
     """Raise the paces of ``growing`` by a fair division of what is ``left`` of the ports, the slowest first.
 
     Returns those that are slowed and on no port that is full.
     """
-    users: dict[Port, list[tuple[float, Flow]]] = {port: [] for port in left}
+    users: dict[MemoryPort, list[tuple[float, PortFlow]]] = {port: [] for port in left}
     for flow in growing:
         for port, share in flow.shares:
             if port in users:
                 users[port].append((share, flow))
-    basins = {port: Basin(port, on, paces, left[port]) for port, on in users.items() if len(on) > 1}
+    basins = {port: WaterLevel(port, on, paces, left[port]) for port, on in users.items() if len(on) > 1}
     bids = [
         (
             _lack(flow, paces, {port: left[port] for port in flow.exact if port in left and port not in basins}),
@@ -201,12 +207,14 @@ def _fill(growing: Sequence[Flow], paces: dict[Flow, Cycles], left: dict[Port, F
     return slowed
 
 
-def _lack(flow: Flow, paces: Mapping[Flow, Cycles], alone: Mapping[Port, Fraction]) -> Cycles:
+def _lack(flow: PortFlow, paces: Mapping[PortFlow, Cycles], alone: Mapping[MemoryPort, Fraction]) -> Cycles:
     """What ``flow`` lacks to go at full pace, or what the ports that it has for itself allow it of that."""
     return min([1 - paces[flow], *(room / flow.exact[port] for port, room in alone.items())])
 
 
-def _slowest_first(waiting: Mapping[int, Flow], bids: list[Bid], basins: Collection[Basin]) -> Iterator[Bid]:
+def _slowest_first(
+    waiting: Mapping[int, PortFlow], bids: list[WaterLevelBid], basins: Collection[WaterLevel]
+) -> Iterator[WaterLevelBid]:
     """The least bid, again and again until nobody is ``waiting``: everybody's own in ``bids``, and those of ports."""
     heapify(bids)
     while waiting:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from archsim.facts.noc.routers import CROSSBAR, WIRE
-from archsim.facts.noc.routing import NONE, Routes
+from archsim.facts.noc.routing import NONE, RoutingTable
 from archsim.facts.noc.topology import FULL_RATE, Topology
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.traffic import Traffic
-from archsim.noc.ways import Ways, head_cycles
+from archsim.noc.traffic import TrafficPattern
+from archsim.noc.ways import ShortestWays, head_cycles
 
 
-def link_loads(topology: Topology, routes: Routes, traffic: Traffic) -> Any:
+def link_loads(topology: Topology, routes: RoutingTable, traffic: TrafficPattern) -> Any:
     """Flits through each link, in the topology's order, when every node sends one; of two equal ways half each."""
     flow = np.zeros((topology.routers, topology.ports))
     ahead = np.zeros((topology.routers, topology.ports), np.int64)
@@ -39,7 +39,7 @@ def link_loads(topology: Topology, routes: Routes, traffic: Traffic) -> Any:
     return np.array([flow[link.source, link.source_port] for link in topology.links])
 
 
-def ideal_rate(topology: Topology, routes: Routes, traffic: Traffic) -> float:
+def ideal_rate(topology: Topology, routes: RoutingTable, traffic: TrafficPattern) -> float:
     """Flits per node and cycle at which the busiest link, or node, is never idle. Beyond it packets that need it
     wait without end, others may still be served. Source: Dally, Towles: Principles and Practices of Interconnection
     Networks, section 3.3.1."""
@@ -50,7 +50,7 @@ def ideal_rate(topology: Topology, routes: Routes, traffic: Traffic) -> float:
     return 1.0 / busiest
 
 
-def _pairs(traffic: Traffic, nodes: int) -> list[tuple[int, int, float]]:
+def _pairs(traffic: TrafficPattern, nodes: int) -> list[tuple[int, int, float]]:
     if traffic.targets:
         return [(source, target, 1.0) for source, target in enumerate(traffic.targets)]
     share = 1.0 / len(traffic.drawn)
@@ -58,15 +58,15 @@ def _pairs(traffic: Traffic, nodes: int) -> list[tuple[int, int, float]]:
 
 
 def lone_cycles(
-    topology: Topology, routes: Routes, parameters: RouterParameters, source: int, target: int, flits: int
+    topology: Topology, routes: RoutingTable, parameters: RouterParameters, source: int, target: int, flits: int
 ) -> int:
     """Cycles of a lone packet from its making to its last flit's arrival (``Ways.lone_cycles``)."""
-    return Ways(topology, routes).lone_cycles(parameters, source, target, flits)
+    return ShortestWays(topology, routes).lone_cycles(parameters, source, target, flits)
 
 
-def hops(topology: Topology, routes: Routes, source: int, target: int) -> int:
+def hops(topology: Topology, routes: RoutingTable, source: int, target: int) -> int:
     """Links on the way from one node to another, of two equal ones the first."""
-    return len(Ways(topology, routes).links(source, target))
+    return len(ShortestWays(topology, routes).links(source, target))
 
 
 def unthrottled(topology: Topology, parameters: RouterParameters) -> int:

@@ -17,17 +17,17 @@ import numpy as np
 
 from archsim.base.errors import ConfigError
 from archsim.facts.noc.routers import MOST_PORTS
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 from archsim.noc.compiled.records import ARRIVED, COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, SPARE, UNDER_WAY
-from archsim.noc.parameters import WHOLE, Packets, RouterParameters
-from archsim.noc.ways import Ways
+from archsim.noc.parameters import WHOLE, PacketFormat, RouterParameters
+from archsim.noc.ways import ShortestWays
 
 FIDELITIES = ("flit", "link")
 FIRST_TREES = 4
 
 
-class Engine(Protocol):
+class NocEngine(Protocol):
     """What runs messages; time in cycles."""
 
     state: Any
@@ -43,12 +43,12 @@ class Engine(Protocol):
 def engine(
     fidelity: str,
     topology: Topology,
-    routes: Routes,
+    routes: RoutingTable,
     parameters: RouterParameters,
-    packets: Packets = WHOLE,
+    packets: PacketFormat = WHOLE,
     *,
     seed: int = 0,
-) -> Engine:
+) -> NocEngine:
     """An idle network at cycle 0. Raises ConfigError on what it cannot be."""
     if fidelity not in FIDELITIES:
         raise ConfigError(f"fidelity: found '{fidelity}'; allowed {', '.join(FIDELITIES)}")
@@ -85,10 +85,10 @@ def with_more(state: Any, count: int) -> Any:
     return with_records(state, np.concatenate([state.messages, more]))
 
 
-class Trees:
+class MulticastTrees:
     """The trees of an engine by (source, targets); each is built once."""
 
-    def __init__(self, found: Engine, ways: Any) -> None:
+    def __init__(self, found: NocEngine, ways: Any) -> None:
         self._engine = found
         self._ways = ways
         self._known: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -122,7 +122,7 @@ def progress(state: Any) -> tuple[int, int]:
     return under_way(state), int(state.counts[ARRIVED])
 
 
-def tree(ways: Ways, source: int, targets: tuple[int, ...]) -> Any:
+def tree(ways: ShortestWays, source: int, targets: tuple[int, ...]) -> Any:
     """(routers, 2): by router the set of output ports, and of those where packets take the upper class.
 
     Of two equally short ways the first; a packet in a ring keeps the class with which it entered it, so a router from

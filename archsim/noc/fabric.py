@@ -16,10 +16,10 @@ from archsim.base.errors import ProgramError
 from archsim.facts.noc.topology import Topology
 from archsim.ir.activity import LinkFlits, NocStats
 from archsim.noc.network import NetworkStats
-from archsim.noc.shipments import Delivery, Load, Shipment
-from archsim.sim.clock import Clock
-from archsim.sim.events import Event, Kernel
-from archsim.sim.messages import Batch, Message
+from archsim.noc.shipments import MessageLoad, Shipment, ShipmentDelivery
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import Event, EventLoop
+from archsim.sim.messages import Message, MessageBatch
 from archsim.sim.tally import Tally
 from archsim.spec.network import Noc
 
@@ -29,13 +29,13 @@ class NetworkModel(Protocol):
 
     topology: Topology
 
-    def load(self, *batches: Batch) -> Load:
+    def load(self, *batches: MessageBatch) -> MessageLoad:
         """What batches are to this network."""
 
     def submit(self, at_ps: int, shipments: Sequence[Shipment], /) -> None:
         """Take the shipments of one instant."""
 
-    def advance(self, until_ps: int, /) -> Sequence[Delivery]:
+    def advance(self, until_ps: int, /) -> Sequence[ShipmentDelivery]:
         """Run to the first instant <= ``until_ps`` with deliveries and return them, else []."""
 
     def next_event_ps(self) -> int | None:
@@ -55,21 +55,21 @@ class NetworkModel(Protocol):
 class Fabric:
     """One network. ``message_bytes``: of a part of a move at most; ``request_flits``: of what asks a port for parts."""
 
-    def __init__(self, spec: Noc, model: NetworkModel, kernel: Kernel, tally: Tally) -> None:
+    def __init__(self, spec: Noc, model: NetworkModel, event_loop: EventLoop, tally: Tally) -> None:
         self.name = spec.name
         self.model = model
-        self.clock = Clock(spec.clock_hz, spec.sync_stages)
+        self.clock = ClockDomain(spec.clock_hz, spec.sync_stages)
         self.message_bytes = spec.message_bytes
         self.request_flits = spec.request_flits
         self._link_bytes = spec.link_bytes
-        self._kernel = kernel
+        self._event_loop = event_loop
         self._tally = tally
-        self._number = kernel.attach(model)
+        self._number = event_loop.attach(model)
         self._ids = count()
         self._attached = tuple(spec.shared)
         self._levels = tuple(level.name for level in spec.levels)
         self._port_of: dict[tuple[str, int], int] = {}  # by memory and block of a message's length
-        self._loads: dict[tuple[Batch, ...], Load | None] = {}
+        self._loads: dict[tuple[MessageBatch, ...], MessageLoad | None] = {}
         self._charged: dict[tuple[str, tuple[tuple[int, int], ...]], int] = {}
 
     def node(self, core: int) -> int:
@@ -92,11 +92,11 @@ class Fabric:
         """Flits of payload."""
         return -(-size_bytes // self._link_bytes)
 
-    def cycles(self, size_bytes: int, clock: Clock) -> Fraction:
+    def cycles(self, size_bytes: int, clock: ClockDomain) -> Fraction:
         """Cycles of ``clock`` that bytes take at least through the one link of a core."""
         return Fraction(self.flits(size_bytes) * clock.hz, self.clock.hz)
 
-    def load(self, batches: tuple[Batch, ...]) -> Load | None:
+    def load(self, batches: tuple[MessageBatch, ...]) -> MessageLoad | None:
         """What batches are to the network; None if all of it is at its node already, and need not travel."""
         try:
             return self._loads[batches]
@@ -104,17 +104,17 @@ class Fabric:
             load = self._loads[batches] = self._load(batches)
             return load
 
-    def send(self, order: tuple[int, ...], layer: str, load: Load | None, clock: Clock) -> Event:
+    def send(self, order: tuple[int, ...], layer: str, load: MessageLoad | None, clock: ClockDomain) -> Event:
         """Send a load for ``layer``; the event is that all of it has arrived, at an edge of ``clock``.
 
         ``order``: what sorts those that are sent at one edge; its first number is the engine's own.
         """
         if load is None:
-            return self._kernel.timeout(clock.at_or_after(self._kernel.now) - self._kernel.now)
+            return self._event_loop.timeout(clock.at_or_after(self._event_loop.now) - self._event_loop.now)
         key = layer, load.passed
         self._charged[key] = self._charged.get(key, 0) + 1
         shipment = Shipment(next(self._ids), load, order[0])
-        return self._kernel.submit(self._number, order, shipment, clock, load.least_ps)
+        return self._event_loop.submit(self._number, order, shipment, clock, load.least_ps)
 
     def close(self) -> NocStats:
         """Totals, once the model has reached the end of the simulation; its charges are counted then."""
@@ -149,7 +149,7 @@ class Fabric:
             raise ProgramError(f"memory '{memory}' has no port on network '{self.name}'; 'attach' says where one is")
         return ports[turn(block, len(ports))]
 
-    def _load(self, batches: tuple[Batch, ...]) -> Load | None:
+    def _load(self, batches: tuple[MessageBatch, ...]) -> MessageLoad | None:
         """What of ``batches`` travels; None if nothing does."""
         if not any(source in targets for batch in batches for source, targets, _ in batch.messages):
             return self.model.load(*batches)
@@ -157,9 +157,9 @@ class Fabric:
         for batch in batches:
             messages = tuple([away for message in batch.messages if (away := _away(message)).targets])
             if messages:
-                found.append(Batch(messages, batch.request))
+                found.append(MessageBatch(messages, batch.request))
             elif batch.request is not None:
-                found.append(Batch((batch.request,)))
+                found.append(MessageBatch((batch.request,)))
         return self.model.load(*found) if found else None
 
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from archsim.base.errors import SimulationError
 from archsim.facts.noc.topology import FULL_RATE, Link
 from archsim.noc import engine
-from archsim.noc.ways import Ways, span
+from archsim.noc.ways import ShortestWays, span
 
-Pace = tuple[Fraction, int]  # period of links, between how many of which packets choose
+FlitPace = tuple[Fraction, int]  # period of links, between how many of which packets choose
 
 
-class Way(NamedTuple):
+class CopyWay(NamedTuple):
     """From a node to those that one copy of a message reaches: as the kernel's record says it, what it passes (links
     and routers of each level of nested networks, innermost first), and the cycles of a flit there. ``alone``: by the
     period of links, and between how many ways of such links packets choose, the cycles of a flit there and of a head up
@@ -24,16 +24,16 @@ class Way(NamedTuple):
     where: int
     nodes: int
     flight_cycles: int
-    alone: tuple[tuple[Pace, int], ...]
+    alone: tuple[tuple[FlitPace, int], ...]
     levels: tuple[tuple[int, int], ...]
 
 
-class Fan(NamedTuple):
+class MulticastFan(NamedTuple):
     """The ways of a message's copies: one along a tree, or one to each node. What they pass together; ``alone`` of all
     of them; and the cycles of a head on the one where it takes the fewest."""
 
-    ways: tuple[Way, ...]
-    alone: tuple[tuple[Pace, int], ...]
+    ways: tuple[CopyWay, ...]
+    alone: tuple[tuple[FlitPace, int], ...]
     fewest_cycles: int
     levels: tuple[tuple[int, int], ...]
 
@@ -43,22 +43,22 @@ class Fan(NamedTuple):
         return max(most, len(self.ways) * flits + self.fewest_cycles)
 
 
-class Fans:
+class MulticastFans:
     """Ways from nodes to those they send to; each is found once."""
 
-    def __init__(self, ways: Ways, found: engine.Engine, head_cycles: int, *, multicast: bool) -> None:
+    def __init__(self, ways: ShortestWays, found: engine.NocEngine, head_cycles: int, *, multicast: bool) -> None:
         self._ways = ways
-        self._trees = engine.Trees(found, ways)
+        self._trees = engine.MulticastTrees(found, ways)
         self._head_cycles = head_cycles
         self._multicast = multicast
-        self._known: dict[tuple[int, tuple[int, ...]], Fan] = {}
+        self._known: dict[tuple[int, tuple[int, ...]], MulticastFan] = {}
 
     @property
     def levels(self) -> int:
         """Of nested networks; 1 where there is one."""
         return 1 + max(self._ways.topology.levels, default=0)
 
-    def to(self, source: int, targets: tuple[int, ...]) -> Fan:
+    def to(self, source: int, targets: tuple[int, ...]) -> MulticastFan:
         """The ways of a message's copies."""
         key = (source, targets)
         found = self._known.get(key)
@@ -67,21 +67,21 @@ class Fans:
             found = self._known[key] = _fan(self._copies(source, targets))
         return found
 
-    def _copies(self, source: int, targets: tuple[int, ...]) -> tuple[Way, ...]:
+    def _copies(self, source: int, targets: tuple[int, ...]) -> tuple[CopyWay, ...]:
         if len(targets) == 1 or not self._multicast:
             return tuple([self._way(source, (target,), target) for target in targets])
         return (self._way(source, targets, self._trees.where(source, targets)),)
 
-    def _way(self, source: int, targets: tuple[int, ...], where: int) -> Way:
+    def _way(self, source: int, targets: tuple[int, ...], where: int) -> CopyWay:
         ahead = [link for target in targets for link in self._ways.links(source, target)]
         links = {(link.source, link.source_port): link for link in ahead}.values()
-        alone: dict[Pace, int] = {}
+        alone: dict[FlitPace, int] = {}
         flights = [self._ways.flight_cycles(source, target) for target in targets]
         for target, flight in zip(targets, flights, strict=True):
             for period, heads in self._ways.paces(source, target, self._head_cycles):
                 pace = period, 1 if period == FULL_RATE else self._ways.choices(source, target)
                 alone[pace] = max(alone.get(pace, 0), flight + heads)
-        return Way(
+        return CopyWay(
             where=where,
             nodes=len(targets),
             flight_cycles=max(flights),
@@ -108,11 +108,11 @@ class Fans:
             raise SimulationError(f"network: message from node {source} to itself")
 
 
-def _fan(ways: tuple[Way, ...]) -> Fan:
-    alone: dict[Pace, int] = {}
+def _fan(ways: tuple[CopyWay, ...]) -> MulticastFan:
+    alone: dict[FlitPace, int] = {}
     for pace, cycles in (each for way in ways for each in way.alone):
         alone[pace] = max(alone.get(pace, 0), cycles)
-    return Fan(
+    return MulticastFan(
         ways=ways,
         alone=tuple(alone.items()),
         fewest_cycles=min(max(cycles for _, cycles in way.alone) for way in ways),

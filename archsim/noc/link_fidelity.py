@@ -8,13 +8,13 @@ import numpy as np
 
 from archsim.base.errors import SimulationError
 from archsim.facts.noc.routers import CROSSBAR, WIRE
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 from archsim.noc import network_records
 from archsim.noc.compiled import records as k
 from archsim.noc.compiled import records as r
 from archsim.noc.compiled.knuth import generator
-from archsim.noc.parameters import Packets, RouterParameters
+from archsim.noc.parameters import PacketFormat, RouterParameters
 from archsim.noc.ways import head_cycles
 
 FIRST_TURNS = 4096
@@ -24,19 +24,19 @@ class Reserved:
     """An ``engine.Engine`` of reservations."""
 
     def __init__(
-        self, topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, seed: int
+        self, topology: Topology, routes: RoutingTable, parameters: RouterParameters, packets: PacketFormat, seed: int
     ) -> None:
         from archsim.noc.compiled import reserve  # the compiler is slow to import: only now
 
-        self._kernel = reserve
+        self._compiled = reserve
         self.state = _initial(topology, routes, parameters, packets, seed)
 
     def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
         """See ``Engine.advance``."""
-        count, bound = self._kernel.advance(self.state, until, stops, True)
+        count, bound = self._compiled.advance(self.state, until, stops, True)
         while bound == r.FULL:
             self._make_room_for_turns()
-            count, bound = self._kernel.advance(self.state, until, stops, False)
+            count, bound = self._compiled.advance(self.state, until, stops, False)
         return count, bound if stops else k.NEVER
 
     def flits(self) -> Any:
@@ -66,7 +66,9 @@ def _padded(array: Any, count: int) -> Any:
     return np.concatenate([array, np.zeros(count, array.dtype)])
 
 
-def _initial(topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, seed: int) -> Any:
+def _initial(
+    topology: Topology, routes: RoutingTable, parameters: RouterParameters, packets: PacketFormat, seed: int
+) -> Any:
     none, nodes = np.zeros(0, np.int64), len(topology.nodes)
     found = r.Reservations(
         rules=network_records.rules_of(topology, routes, parameters, packets, switched=False),

@@ -18,13 +18,13 @@ import numpy as np
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.noc import engine
 from archsim.noc.compiled.records import ASKS, COPY, FAN, LED, NEVER, PLAIN
-from archsim.noc.fans import Fan, Fans
-from archsim.noc.parameters import Packets, RouterParameters
+from archsim.noc.fans import MulticastFan, MulticastFans
+from archsim.noc.parameters import PacketFormat, RouterParameters
 from archsim.noc.replay import STUCK_CYCLES
-from archsim.noc.shipments import Delivery, Load, Shipment
-from archsim.noc.ways import Ways, head_cycles
-from archsim.sim.clock import Clock
-from archsim.sim.messages import Batch, Message
+from archsim.noc.shipments import MessageLoad, Shipment, ShipmentDelivery
+from archsim.noc.ways import ShortestWays, head_cycles
+from archsim.sim.clock import ClockDomain
+from archsim.sim.messages import Message, MessageBatch
 from archsim.spec import topology as chip_topology
 from archsim.spec.network import Noc
 
@@ -35,13 +35,13 @@ class _Known(NamedTuple):
     """A fan and its number among the kernel's."""
 
     number: int
-    fan: Fan
+    fan: MulticastFan
 
 
-class Loads:
+class MessageLoads:
     """Of a network with these ``fans``. ``fans``, ``copies``: the kernel's records of all fans so far."""
 
-    def __init__(self, fans: Fans, packets: Packets, clock: Clock) -> None:
+    def __init__(self, fans: MulticastFans, packets: PacketFormat, clock: ClockDomain) -> None:
         self.fans: Any = np.zeros(0, FAN)
         self.copies: Any = np.zeros(0, COPY)
         self._fans = fans
@@ -51,7 +51,7 @@ class Loads:
         self._known: dict[tuple[int, tuple[int, ...]], _Known] = {}
         self._least: dict[tuple[int, int], int] = {}  # cycles, by fan and flits
 
-    def of(self, batches: Sequence[Batch]) -> Load:
+    def of(self, batches: Sequence[MessageBatch]) -> MessageLoad:
         """The load of ``batches``. Raises SimulationError on an empty message, one to no node, to its own, or twice to
         one."""
         rows: list[tuple[int, int, int]] = []
@@ -66,7 +66,7 @@ class Loads:
                 longest = max(longest, self._add(message, role, rows, passed))
                 records += len(self._known[message.source, message.targets].fan.ways)
             least = max(least, asking + longest)
-        return Load(least - 1, self._clock.edge(least - 1), tuple(passed), np.array(rows, np.int64), records)
+        return MessageLoad(least - 1, self._clock.edge(least - 1), tuple(passed), np.array(rows, np.int64), records)
 
     def _add(self, message: Message, role: int, rows: list[tuple[int, int, int]], passed: list[tuple[int, int]]) -> int:
         """Put a message into ``rows`` and what it passes into ``passed``; its least cycles."""
@@ -110,7 +110,7 @@ ID_BITS = 40  # of a shipment's number, below its rank
 
 
 @dataclass(frozen=True, slots=True)
-class LinkFlits:
+class LinkCounter:
     """Flits, headers too, that have entered a link of the topology, and the routers that it joins."""
 
     source: int
@@ -124,7 +124,7 @@ class NetworkStats:
     the network and that have left it for the node; ``router_flits``: flits times the routers that they have entered;
     ``busiest_share``: of the cycles so far, those for which flits took the busiest link."""
 
-    links: tuple[LinkFlits, ...]
+    links: tuple[LinkCounter, ...]
     node_in: tuple[int, ...]
     node_out: tuple[int, ...]
     router_flits: int
@@ -146,14 +146,16 @@ class Network:
 
         self.spec = spec
         self._take_in = take_in
-        self.packets = Packets(max(1, -(-spec.packet_bytes // spec.link_bytes)), spec.header_flits)
+        self.packets = PacketFormat(max(1, -(-spec.packet_bytes // spec.link_bytes)), spec.header_flits)
         _check_fit(spec, self.packets)
-        self._clock = Clock(spec.clock_hz)
+        self._clock = ClockDomain(spec.clock_hz)
         self.topology, routes, self._ports = chip_topology.network(spec)
         parameters = _parameters(spec)
         self._engine = engine.engine(spec.fidelity, self.topology, routes, parameters, self.packets, seed=self.seed)
-        self._fans = Fans(Ways(self.topology, routes), self._engine, head_cycles(parameters), multicast=spec.multicast)
-        self._loads = Loads(self._fans, self.packets, self._clock)
+        self._fans = MulticastFans(
+            ShortestWays(self.topology, routes), self._engine, head_cycles(parameters), multicast=spec.multicast
+        )
+        self._loads = MessageLoads(self._fans, self.packets, self._clock)
         self._sent: dict[int, int] = {}  # records of the shipments under way
         self._spare = 0  # records that are not used
         self._grow()
@@ -172,7 +174,7 @@ class Network:
             raise SimulationError(f"network {self.spec.name}: no port of '{part}'")
         return self._ports[part]
 
-    def load(self, *batches: Batch) -> Load:
+    def load(self, *batches: MessageBatch) -> MessageLoad:
         """What ``batches`` are to this network. Raises SimulationError on an empty message, one to no node, to its own,
         or twice to one."""
         return self._loads.of(batches)
@@ -197,7 +199,7 @@ class Network:
             self._take_in(state, loads.fans, loads.copies, load.rows, visible, after, key)
             self._next_end = min(self._next_end, visible + load.least_cycles)
 
-    def advance(self, until_ps: int) -> list[Delivery]:
+    def advance(self, until_ps: int) -> list[ShipmentDelivery]:
         """Run to the first instant <= ``until_ps`` with deliveries and return all of that instant, or [].
 
         Where nothing can end by then the network is run later: what it does is the same.
@@ -225,7 +227,7 @@ class Network:
         topology, flow = self.topology, self._engine.flits().tolist()
         routers = topology.routers * topology.ports
         links = tuple(
-            LinkFlits(link.source, link.target, flow[link.source * topology.ports + link.source_port])
+            LinkCounter(link.source, link.target, flow[link.source * topology.ports + link.source_port])
             for link in topology.links
         )
         through = [link.flits for link in links]
@@ -253,10 +255,10 @@ class Network:
             raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
         return count
 
-    def _delivered(self, slot: int) -> Delivery:
+    def _delivered(self, slot: int) -> ShipmentDelivery:
         number = int(self._keys[slot]) & ((1 << ID_BITS) - 1)
         self._spare += self._sent.pop(number)
-        return Delivery(number, self._now_ps)
+        return ShipmentDelivery(number, self._now_ps)
 
     def _grow(self) -> None:
         """Double the records, at least so that every node can have a message under way to every other one."""
@@ -279,7 +281,7 @@ def _parameters(spec: Noc) -> RouterParameters:
     )
 
 
-def _check_fit(spec: Noc, packets: Packets) -> None:
+def _check_fit(spec: Noc, packets: PacketFormat) -> None:
     longest = packets.payload_flits + packets.header_flits
     if spec.multicast and longest > spec.buffer_flits:
         raise ConfigError(

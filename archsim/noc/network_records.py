@@ -10,22 +10,22 @@ import numpy as np
 from archsim.base.errors import ConfigError
 from archsim.facts.noc.routers import CROSSBAR, MOST_PORTS, WIRE
 from archsim.facts.noc.routing import NONE as NO_WAY
-from archsim.facts.noc.routing import Routes
-from archsim.facts.noc.topology import Link, Node, Topology
+from archsim.facts.noc.routing import RoutingTable
+from archsim.facts.noc.topology import Link, NetworkNode, Topology
 from archsim.noc.compiled import records as k
 from archsim.noc.compiled.knuth import generator
 from archsim.noc.compiled.matching import matching
-from archsim.noc.parameters import ALLOCATORS, WHOLE, Packets, RouterParameters
+from archsim.noc.parameters import ALLOCATORS, WHOLE, PacketFormat, RouterParameters
 
 
 def initial(
-    topology: Topology, routes: Routes, parameters: RouterParameters, seed: int = 0, packets: Packets = WHOLE
-) -> k.State:
+    topology: Topology, routes: RoutingTable, parameters: RouterParameters, seed: int = 0, packets: PacketFormat = WHOLE
+) -> k.NocState:
     """The arrays of an empty network at cycle 0, without messages. Raises ConfigError on what does not fit."""
     rules = rules_of(topology, routes, parameters, packets)
     ports, vcs = topology.routers * topology.ports, parameters.vcs
     channels, switch = ports * vcs, topology.ports * parameters.input_speedup
-    found = k.State(
+    found = k.NocState(
         rules=rules,
         class_masks=_class_masks(vcs, routes.classes),
         routes=route_table(routes),
@@ -64,7 +64,7 @@ def initial(
     return found
 
 
-def _check(topology: Topology, routes: Routes, parameters: RouterParameters, *, switched: bool) -> None:
+def _check(topology: Topology, routes: RoutingTable, parameters: RouterParameters, *, switched: bool) -> None:
     what = f"network {topology.name}"
     switch = topology.ports * parameters.input_speedup
     if switched and switch > MOST_PORTS:
@@ -105,7 +105,12 @@ def idle_nodes(count: int, vcs: int) -> Any:
 
 
 def rules_of(
-    topology: Topology, routes: Routes, parameters: RouterParameters, packets: Packets, *, switched: bool = True
+    topology: Topology,
+    routes: RoutingTable,
+    parameters: RouterParameters,
+    packets: PacketFormat,
+    *,
+    switched: bool = True,
 ) -> Any:
     """Sizes and behaviour as the kernels' record; ``switched``: flits ask for the routers' switches, not packets for
     links. Raises ConfigError on what does not fit.
@@ -155,7 +160,7 @@ def _lanes(parameters: RouterParameters) -> Any:
     return np.array([sum(1 << vc for vc in range(lane, parameters.vcs, len(lanes))) for lane in lanes], np.int64)
 
 
-def route_table(routes: Routes) -> Any:
+def route_table(routes: RoutingTable) -> Any:
     """The routes as the kernel's records."""
     found = np.zeros(routes.port.shape, k.ROUTE)
     for name in ("port", "upper", "other_port", "other_upper"):
@@ -164,12 +169,12 @@ def route_table(routes: Routes) -> Any:
     return found
 
 
-def flits_by_port(state: k.State) -> Any:
+def flits_by_port(state: k.NocState) -> Any:
     """Flits that have left each output port of the routers, then each node."""
     return state.outputs["sent"].reshape(-1, state.rules[0]["vcs"]).sum(axis=1)
 
 
-def _connect(state: k.State, topology: Topology, parameters: RouterParameters) -> None:
+def _connect(state: k.NocState, topology: Topology, parameters: RouterParameters) -> None:
     every = (1 << parameters.vcs) - 1
     vcs, channels = parameters.vcs, state.inputs.size
     port, vc = np.divmod(np.arange(state.outputs.size), vcs)
@@ -188,7 +193,7 @@ def _connect(state: k.State, topology: Topology, parameters: RouterParameters) -
         _connect_node(state, topology, parameters, number, node)
 
 
-def _connect_link(state: k.State, topology: Topology, parameters: RouterParameters, link: Link) -> None:
+def _connect_link(state: k.NocState, topology: Topology, parameters: RouterParameters, link: Link) -> None:
     output = link.source * topology.ports + link.source_port
     target = link.target * topology.ports + link.target_port
     state.ports["dim"][output] = link.dim
@@ -203,7 +208,9 @@ def _connect_link(state: k.State, topology: Topology, parameters: RouterParamete
     _feed(state, parameters.vcs, output, target)
 
 
-def _connect_node(state: k.State, topology: Topology, parameters: RouterParameters, number: int, node: Node) -> None:
+def _connect_node(
+    state: k.NocState, topology: Topology, parameters: RouterParameters, number: int, node: NetworkNode
+) -> None:
     vcs = parameters.vcs
     behind = topology.routers * topology.ports + number
     sink, port = node.sink * topology.ports + node.port, node.router * topology.ports + node.port
@@ -216,7 +223,7 @@ def _connect_node(state: k.State, topology: Topology, parameters: RouterParamete
     _feed(state, vcs, behind, port)
 
 
-def _feed(state: k.State, vcs: int, behind: int, target: int) -> None:
+def _feed(state: k.NocState, vcs: int, behind: int, target: int) -> None:
     """The channels of an output port or node send to those of the input port ``target``, which return their credits."""
     ahead, own = np.arange(behind * vcs, (behind + 1) * vcs), np.arange(target * vcs, (target + 1) * vcs)
     state.outputs["to"][ahead], state.inputs["upstream"][own] = own, ahead

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 
 from archsim.base.progress import stretch
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 from archsim.noc import network_records
-from archsim.noc.compiled.records import ARRIVED, MADE, MESSAGE, NEVER, NONE, NOW, State
+from archsim.noc.compiled.records import ARRIVED, MADE, MESSAGE, NEVER, NONE, NOW, NocState
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay, through_links, through_routers
-from archsim.noc.traffic import Traffic, arrivals
+from archsim.noc.traffic import TrafficPattern, arrivals
 
 SETTLED = 3  # periods on end
 ROOM = 4096  # packets beyond those expected
 
 
 @dataclass(frozen=True, slots=True)
-class Procedure:
+class LoadProcedure:
     """``period_cycles`` long periods: ``warm_up`` of them, at most ``periods`` in all; ``change``: of mean latency and
     throughput between settled ones; ``limit_cycles``: of the mean latency of a stable network."""
 
@@ -42,7 +42,7 @@ class Procedure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Offered:
+class OfferedLoad:
     """A network under one load. Latencies in cycles, of the packets that count, from when they were made to their last
     flit's arrival; ``accepted``: flits per node and cycle that arrived from then on; ``link_load``: flits per
     cycle, by link of the topology; ``flit_hops``: flits times the routers that they have entered."""
@@ -62,7 +62,7 @@ class Offered:
 
 @dataclass(slots=True)
 class _Run:
-    state: State
+    state: NocState
     sources: Any
     nodes: int
     flits: int
@@ -114,23 +114,23 @@ class _Run:
 
 def offer(
     topology: Topology,
-    routes: Routes,
+    routes: RoutingTable,
     parameters: RouterParameters,
-    traffic: Traffic,
+    traffic: TrafficPattern,
     *,
     rate: float,
     flits: int,
     fidelity: str = "flit",
     seed: int = 0,
-    procedure: Procedure | None = None,
-) -> Offered:
+    procedure: LoadProcedure | None = None,
+) -> OfferedLoad:
     """Offer ``rate`` flits per node and cycle in packets of ``flits``."""
-    from archsim.noc.compiled.node_queues import Sources
+    from archsim.noc.compiled.node_queues import PacketSources
 
-    how = procedure or Procedure()
+    how = procedure or LoadProcedure()
     if fidelity == "link":
         return _offer_reserved(topology, routes, parameters, traffic, rate, flits, seed, how)
-    sources = Sources(
+    sources = PacketSources(
         probability=rate / flits,
         flits=flits,
         targets=np.asarray(traffic.targets, np.int64),
@@ -146,7 +146,7 @@ def offer(
     return _result(run, topology, rate, stable)
 
 
-def _settle(run: _Run, how: Procedure) -> bool:
+def _settle(run: _Run, how: LoadProcedure) -> bool:
     """Warm up, then measure until nothing changes or the periods are over; False when latency passes the limit."""
     before = (0.0, 0.0)
     settled = 0
@@ -167,7 +167,7 @@ def _settle(run: _Run, how: Procedure) -> bool:
     return True
 
 
-def _drain(run: _Run, how: Procedure) -> bool:
+def _drain(run: _Run, how: LoadProcedure) -> bool:
     """Until all packets that count have arrived; False when their latency passes the limit before."""
     run.stop = run.now
     while ((run.made(run.first)["ended"] == NONE) & run.counts(run.made(run.first))).any():
@@ -196,7 +196,7 @@ def _so_far(run: _Run, *, warm: bool) -> tuple[float, float, float]:
     return latency / max(1, packets), total / max(1, packets + int(flits.sum())), accepted
 
 
-def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> Offered:
+def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> OfferedLoad:
     made = run.made()
     counted = made[run.counts(made)]
     counted = counted[counted["ended"] != NONE]
@@ -209,10 +209,10 @@ def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> Offered
 
 def _offered(
     rate: float, stable: bool, latencies: Any, accepted: float, cycles: int, link_flits: Any, flit_hops: int
-) -> Offered:
+) -> OfferedLoad:
     """Of the packets that count and have arrived; flits in all ``cycles``."""
     latencies = np.sort(latencies)
-    return Offered(
+    return OfferedLoad(
         rate=rate,
         stable=stable,
         packets=int(latencies.size),
@@ -229,14 +229,14 @@ def _offered(
 
 def _offer_reserved(
     topology: Topology,
-    routes: Routes,
+    routes: RoutingTable,
     parameters: RouterParameters,
-    traffic: Traffic,
+    traffic: TrafficPattern,
     rate: float,
     flits: int,
     seed: int,
-    how: Procedure,
-) -> Offered:
+    how: LoadProcedure,
+) -> OfferedLoad:
     """Over the least number of periods. Stable: the mean latency stays below the limit, and the last period's is at
     most ``change`` above the mean."""
     nodes, start = len(topology.nodes), how.warm_up * how.period_cycles

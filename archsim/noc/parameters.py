@@ -48,7 +48,7 @@ class RouterParameters:
 
 
 @dataclass(frozen=True, slots=True)
-class Packets:
+class PacketFormat:
     """How messages are cut: at most ``payload_flits`` of them in a packet, behind ``header_flits``; a message without
     payload is one header."""
 
@@ -64,4 +64,4 @@ class Packets:
         return flits + self.count(flits) * self.header_flits
 
 
-WHOLE = Packets()  # every message is one packet
+WHOLE = PacketFormat()  # every message is one packet

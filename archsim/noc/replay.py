@@ -9,18 +9,18 @@ import numpy as np
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.progress import stretch
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 from archsim.noc.compiled.records import ARRIVED, COMING, MESSAGE, NO_INDEX, NONE
-from archsim.noc.engine import Engine, Trees, engine, now, send_all, under_way, with_records
+from archsim.noc.engine import MulticastTrees, NocEngine, engine, now, send_all, under_way, with_records
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.ways import Ways
+from archsim.noc.ways import ShortestWays
 
 STUCK_CYCLES = 1 << 22  # without an arrival: more than any route, buffer and rival can explain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Delivered:
+class DeliveredPackets:
     """Of each packet, in the order given: the cycles at which its first flit left its node and its last one reached its
     (last) node. ``link_flits``: by link of the topology; ``router_flits``: flits times the routers that they have
     entered, as of NetworkStats; ``cycles``: until the last arrival."""
@@ -34,7 +34,7 @@ class Delivered:
 
 def replay(
     topology: Topology,
-    routes: Routes,
+    routes: RoutingTable,
     parameters: RouterParameters,
     times: Any,
     sources: Any,
@@ -44,7 +44,7 @@ def replay(
     groups: tuple[tuple[int, ...], ...] = (),
     fidelity: str = "flit",
     seed: int = 0,
-) -> Delivered:
+) -> DeliveredPackets:
     """Send packet i at ``times[i]``, never falling, from node ``sources[i]``: ``flits[i]`` >= 1 of them to node
     ``targets[i]``, or from len(nodes) on to all nodes of ``groups[targets[i] - len(nodes)]``.
 
@@ -54,14 +54,14 @@ def replay(
     found = engine(fidelity, topology, routes, parameters, seed=seed)
     if fidelity == "flit":
         _check_fit(packets, len(topology.nodes), parameters)
-    _aim(packets, Trees(found, Ways(topology, routes)), len(topology.nodes), groups)
+    _aim(packets, MulticastTrees(found, ShortestWays(topology, routes)), len(topology.nodes), groups)
     found.state = with_records(found.state, packets)
     send_all(found.state)
     received = int(packets["flits"] @ packets["left"])
     with stretch("sending", "flits", received, done=lambda: int(found.state.counts[ARRIVED])):
         finish(found, topology.name)
     flow = found.flits()
-    return Delivered(
+    return DeliveredPackets(
         started=packets["started"].copy(),
         ended=packets["ended"].copy(),
         link_flits=through_links(topology, flow),
@@ -81,7 +81,7 @@ def through_routers(topology: Topology, flow: Any) -> int:
     return int(flow[topology.routers * topology.ports :].sum() + through_links(topology, flow).sum())
 
 
-def finish(found: Engine, name: str) -> None:
+def finish(found: NocEngine, name: str) -> None:
     """Run until every message has ended. Raises SimulationError when those under way stand still."""
     while found.state.counts[COMING] != NONE:
         found.advance(int(found.state.messages["time"][-1]) + 1, stops=False)
@@ -129,7 +129,7 @@ def _check_fit(packets: Any, nodes: int, parameters: RouterParameters) -> None:
         )
 
 
-def _aim(packets: Any, trees: Trees, nodes: int, groups: tuple[tuple[int, ...], ...]) -> None:
+def _aim(packets: Any, trees: MulticastTrees, nodes: int, groups: tuple[tuple[int, ...], ...]) -> None:
     """Give packets to groups their trees."""
     for place in np.flatnonzero(packets["where"] >= nodes).tolist():
         group = groups[int(packets["where"][place]) - nodes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Load(NamedTuple):
+class MessageLoad(NamedTuple):
     """Batches as a network knows them, wherever in time they are sent.
 
     ``least_cycles``: from the first edge at which they are there to the end, ``least_ps``: from when they are
@@ -26,11 +26,11 @@ class Shipment(NamedTuple):
     equal ranks those of the lower ``id``."""
 
     id: int
-    load: Load
+    load: MessageLoad
     rank: int = 0
 
 
-class Delivery(NamedTuple):
+class ShipmentDelivery(NamedTuple):
     """A shipment whose last flit has reached its last target."""
 
     id: int

@@ -16,7 +16,7 @@ _Pattern = Callable[[int, Sequence[int]], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class TrafficPattern:
     """``targets``: of each node the only one it sends to; empty where it draws from ``drawn``, all equally likely."""
 
     name: str
@@ -24,21 +24,26 @@ class Traffic:
     drawn: tuple[int, ...]
 
 
-def by_name(name: str, nodes: int, shape: Sequence[int]) -> Traffic:
+def by_name(name: str, nodes: int, shape: Sequence[int]) -> TrafficPattern:
     """``uniform``, ``hotspot_A_B...`` (drawn from these nodes), ``transpose``, ``bitcomp``, ``bitrev``, ``shuffle``,
     ``tornado``, ``neighbor``. Raises ConfigError for others and for numbers of nodes that a pattern cannot have."""
     if name == "uniform":
-        return Traffic(name, (), tuple(range(nodes)))
+        return TrafficPattern(name, (), tuple(range(nodes)))
     if name.startswith(HOTSPOT):
-        return Traffic(name, (), _hotspots(name, nodes))
+        return TrafficPattern(name, (), _hotspots(name, nodes))
     if name not in _FIXED:
         known = ["uniform", "hotspot_A_B...", *sorted(_FIXED)]
         raise ConfigError(f"traffic: found '{name}'; allowed {', '.join(known)}{nearest(name, known)}")
-    return Traffic(name, tuple(_FIXED[name](nodes, shape)), ())
+    return TrafficPattern(name, tuple(_FIXED[name](nodes, shape)), ())
 
 
 def arrivals(
-    traffic: Traffic, nodes: int, packets_per_cycle: float, first: int, cycles: int, generator: np.random.Generator
+    traffic: TrafficPattern,
+    nodes: int,
+    packets_per_cycle: float,
+    first: int,
+    cycles: int,
+    generator: np.random.Generator,
 ) -> tuple[Any, Any, Any]:
     """Times, sources and targets of packets made in [first, first + cycles): each node draws in each cycle."""
     made = generator.random((cycles, nodes)) < packets_per_cycle

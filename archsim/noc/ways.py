@@ -7,15 +7,15 @@ from fractions import Fraction
 from math import ceil
 
 from archsim.facts.noc.routers import CROSSBAR, WIRE
-from archsim.facts.noc.routing import NONE, Routes
+from archsim.facts.noc.routing import NONE, RoutingTable
 from archsim.facts.noc.topology import FULL_RATE, Link, Topology
 from archsim.noc.parameters import RouterParameters
 
 
-class Ways:
+class ShortestWays:
     """The routes of a network, link by link; of two equally short ones the first."""
 
-    def __init__(self, topology: Topology, routes: Routes) -> None:
+    def __init__(self, topology: Topology, routes: RoutingTable) -> None:
         self.topology = topology
         self.routes = routes
         self._ahead = {(link.source, link.source_port): link for link in topology.links}

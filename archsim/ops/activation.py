@@ -23,11 +23,11 @@ from math import erf
 import numpy as np
 
 from archsim.ir.functions import Function, Parameter
-from archsim.ir.graph import Array, Graph, Inputs, Node, Shape, Value, scalar
+from archsim.ir.graph import Array, Graph, GraphNode, GraphValue, Inputs, Shape, scalar
 from archsim.ir.workload import VectorStep
-from archsim.ops.kit.access import Access, at
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
+from archsim.ops.kit.access import LogicalAccess, at
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.meaning import Meaning
 from archsim.ops.kit.rounding import EPILOGUE, FUNCTION, Sums
 from archsim.ops.kit.steps import ERF_PASSES, LOG_PASSES, step
@@ -73,14 +73,14 @@ _PARAMETERS = {  # attributes with the values that ONNX gives them when absent
 }
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input."""
     if inputs[0] is None:
         node.fail("needs an input")
     return (inputs[0].shape,)
 
 
-def step_of(node: Node, limits: Inputs = ()) -> VectorStep:
+def step_of(node: GraphNode, limits: Inputs = ()) -> VectorStep:
     """What the function costs per element, with its parameters. ``limits``: of Clip."""
     if node.op == "Gelu" and node.text("approximate", "none") == "tanh":
         return _GELU_TANH
@@ -89,7 +89,7 @@ def step_of(node: Node, limits: Inputs = ()) -> VectorStep:
     return replace(found, functions=(function,))
 
 
-def _parameters(node: Node, limits: Inputs) -> dict[str, Parameter]:
+def _parameters(node: GraphNode, limits: Inputs) -> dict[str, Parameter]:
     """Parameters of the function; raises UnsupportedError for limits that are not known."""
     if node.op == "Cast":
         return {"to": node.text("to", "float32")}
@@ -100,7 +100,7 @@ def _parameters(node: Node, limits: Inputs) -> dict[str, Parameter]:
     return found
 
 
-def epilogue(node: Node, graph: Graph) -> tuple[VectorStep, ...] | None:
+def epilogue(node: GraphNode, graph: Graph) -> tuple[VectorStep, ...] | None:
     """The function on another node's result; None for limits that are not constants."""
     limits = graph.inputs_of(node)[1:]
     if any(value is not None and value.data is None for value in limits):
@@ -108,7 +108,7 @@ def epilogue(node: Node, graph: Graph) -> tuple[VectorStep, ...] | None:
     return (step_of(node, limits),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One vector layer over the elements."""
     found = epilogue(node, build.graph)
     if found is None:
@@ -120,23 +120,23 @@ def lower(node: Node, build: Builder) -> None:
         node,
         "vector",
         build.extents(out),
-        (Access("in0", source, index),),
-        Access("out", out, index),
+        (LogicalAccess("in0", source, index),),
+        LogicalAccess("out", out, index),
         steps=steps,
     )
 
 
-def reference(node: Node, data: Array, *limits: Array | None) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, *limits: Array | None) -> tuple[Array, ...]:
     """The function by its definition."""
     if node.op == "Cast":
         return (data.astype(node.text("to", "float32")),)
-    values = tuple(None if limit is None else Value("", limit.shape, "constant", data=limit) for limit in limits)
+    values = tuple(None if limit is None else GraphValue("", limit.shape, "constant", data=limit) for limit in limits)
     with np.errstate(all="ignore"):
         result = _apply(step_of(node, values).functions[0], data)
     return (result if node.op == "Not" else result.astype(data.dtype),)
 
 
-def rounding(node: Node, data: Array, *limits: Array | None) -> Sums:
+def rounding(node: GraphNode, data: Array, *limits: Array | None) -> Sums:
     """What the definition adds up: 1 and an exponential under a sigmoid, x and x * erf in a gelu, and so on."""
     summed = _SUMMED.get(node.op)
     if summed is None:
@@ -240,7 +240,7 @@ _SUMMED: dict[str, Callable[..., Array | float]] = {
     "Tanh": lambda x, y: np.ones(()),
 }
 
-FAMILY = Family(
+FAMILY = OperatorFamily(
     tuple(_STEPS),
     shapes,
     reference,

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Affine, Family
+from archsim.ir.graph import Array, Graph, GraphNode, Inputs, Shape
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily, ScaleShift
 from archsim.ops.kit.rounding import EPILOGUE, Sums
 from archsim.ops.kit.scale_shift_layer import lower_affine
 
 PARAMETERS = 4
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input; four parameters of size C."""
     if node.integer("training_mode", 0):
         node.unsupported("in training mode; export the model for inference")
@@ -29,39 +29,41 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (inputs[0].shape,)
 
 
-def affine(node: Node, graph: Graph) -> Affine | None:
+def affine(node: GraphNode, graph: Graph) -> ScaleShift | None:
     """Scale and shift along axis 1 when the parameters are constants."""
     constant = all(value is not None and value.constant for value in graph.inputs_of(node)[1:])
-    return Affine(scale=True, shift=True, axis=1) if constant else None
+    return ScaleShift(scale=True, shift=True, axis=1) if constant else None
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One vector layer: the folded scale and shift are operands."""
     if affine(node, build.graph) is None:
         node.unsupported("its parameters are computed at run time; export the model for inference")
     lower_affine(node, build, 1)
 
 
-def reference(node: Node, data: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> tuple[Array, ...]:
+def reference(
+    node: GraphNode, data: Array, scale: Array, bias: Array, mean: Array, variance: Array
+) -> tuple[Array, ...]:
     """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
     wide = [part.reshape(1, -1, *[1] * (data.ndim - 2)) for part in (scale, bias, mean, variance)]
     root = np.sqrt(wide[3] + node.number("epsilon", 1e-5))
     return (((data - wide[2]) / root * wide[0] + wide[1]).astype(data.dtype),)
 
 
-def rounding(node: Node, data: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> Sums:
+def rounding(node: GraphNode, data: Array, scale: Array, bias: Array, mean: Array, variance: Array) -> Sums:
     """Input and mean, each times scale over root, and the bias: folded or not, these are what is added."""
     wide = [part.reshape(1, -1, *[1] * (data.ndim - 2)) for part in (scale, bias, mean, variance)]
     factor = np.abs(wide[0]) / np.sqrt(wide[3] + node.number("epsilon", 1e-5))
     return Sums((np.abs(data) + np.abs(wide[2])) * factor + np.abs(wide[1]), 2 * EPILOGUE)
 
 
-def channel(node: Node, graph: Graph) -> int:
+def channel(node: GraphNode, graph: Graph) -> int:
     """Constant scales and shifts per channel behind it fold in."""
     return 1
 
 
-FAMILY = Family(
+FAMILY = OperatorFamily(
     ("BatchNormalization",),
     shapes,
     reference,

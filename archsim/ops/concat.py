@@ -6,13 +6,13 @@ from itertools import accumulate
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family, Slots
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import JoinSlots, OperatorFamily
 from archsim.ops.kit.layout import part
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The inputs' shape with the sizes along ``axis`` added."""
     found = [value.shape for value in inputs if value is not None]
     axis = _axis(node, len(found[0]))
@@ -22,14 +22,14 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return ((*found[0][:axis], sum(shape[axis] for shape in found), *found[0][axis + 1 :]),)
 
 
-def slots(node: Node, inputs: Inputs) -> Slots:
+def slots(node: GraphNode, inputs: Inputs) -> JoinSlots:
     """Each input starts where the one before it ends."""
     found = [value.shape for value in inputs if value is not None]
     axis = _axis(node, len(found[0]))
-    return Slots(axis, tuple(accumulate((shape[axis] for shape in found[:-1]), initial=0)))
+    return JoinSlots(axis, tuple(accumulate((shape[axis] for shape in found[:-1]), initial=0)))
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """A view of the placed inputs; a copy layer for each of the others."""
     joined = slots(node, tuple(build.value(name) for name in node.inputs))
     whole = build.home(node.outputs[0])
@@ -42,16 +42,16 @@ def lower(node: Node, build: Builder) -> None:
     build.joined(node)
 
 
-def reference(node: Node, *arrays: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, *arrays: Array) -> tuple[Array, ...]:
     """NumPy's concatenate."""
     return (np.concatenate(arrays, axis=_axis(node, arrays[0].ndim)),)
 
 
-def _axis(node: Node, rank: int) -> int:
+def _axis(node: GraphNode, rank: int) -> int:
     axis = node.integer("axis", 0)
     if not -rank <= axis < rank:
         node.fail(f"axis {axis}; allowed {-rank} to {rank - 1}")
     return axis % rank
 
 
-FAMILY = Family(("Concat",), shapes, reference, lower, order="same", slots=slots)
+FAMILY = OperatorFamily(("Concat",), shapes, reference, lower, order="same", slots=slots)

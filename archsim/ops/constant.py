@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape, integers_of
+from archsim.ops.kit.family import OperatorFamily
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape held by the first input."""
     shape = integers_of(node, inputs[0], "its shape") if inputs else None
     if shape is None or any(size < 0 for size in shape):
@@ -20,16 +20,16 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (shape,)
 
 
-def known(node: Node, inputs: Inputs) -> Array | None:
+def known(node: GraphNode, inputs: Inputs) -> Array | None:
     """The filled array (asked for small shapes only)."""
     shape = shapes(node, inputs)[0]
     return np.full(shape, node.number("value", 0.0), np.dtype(node.text("dtype", "float32")))
 
 
-def reference(node: Node, shape: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, shape: Array) -> tuple[Array, ...]:
     """NumPy's full."""
     sizes = tuple(int(size) for size in shape)
     return (np.full(sizes, node.number("value", 0.0), np.dtype(node.text("dtype", "float32"))),)
 
 
-FAMILY = Family(("ConstantOfShape",), shapes, reference, known=known, source=True)
+FAMILY = OperatorFamily(("ConstantOfShape",), shapes, reference, known=known, source=True)

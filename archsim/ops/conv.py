@@ -13,16 +13,16 @@ from math import prod
 
 import numpy as np
 
-from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
-from archsim.ops.kit.access import Access, at
-from archsim.ops.kit.builder import KERNEL, SPATIAL, Builder
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, Graph, GraphNode, Inputs, Shape
+from archsim.ops.kit.access import LogicalAccess, at
+from archsim.ops.kit.builder import KERNEL, SPATIAL, WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.product import bias_of, emit_matmul
 from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
 from archsim.ops.kit.window import window_of
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """Input (N, C, ...) and weights (K, C/groups, ...) to (N, K, ...)."""
     data, weights = inputs[0], inputs[1]
     if data is None or weights is None:
@@ -38,7 +38,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return ((data.shape[0], weights.shape[0], *window.out),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One matmul layer."""
     data, weights, out = node.inputs[0], node.inputs[1], node.outputs[0]
     kernel = build.shape(weights)
@@ -54,14 +54,14 @@ def lower(node: Node, build: Builder) -> None:
         node,
         build,
         extents,
-        Access("a", data, (at("n"), channel, *window.axes(spatial, taps))),
-        Access("b", weights, (column, at("c"), *(at(tap) for tap in taps))),
+        LogicalAccess("a", data, (at("n"), channel, *window.axes(spatial, taps))),
+        LogicalAccess("b", weights, (column, at("c"), *(at(tap) for tap in taps))),
         bias_of(node, build, 2, kernel[0], column),
-        Access("out", out, (at("n"), column, *(at(dim) for dim in spatial))),
+        LogicalAccess("out", out, (at("n"), column, *(at(dim) for dim in spatial))),
     )
 
 
-def reference(node: Node, data: Array, weights: Array, bias: Array | None = None) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, weights: Array, bias: Array | None = None) -> tuple[Array, ...]:
     """Sum over window positions of a strided slice times the tap's weights."""
     groups = node.integer("group", 1)
     window = window_of(node, data.shape, weights.shape[2:])
@@ -78,18 +78,18 @@ def reference(node: Node, data: Array, weights: Array, bias: Array | None = None
     return (result.astype(data.dtype),)
 
 
-def rounding(node: Node, data: Array, weights: Array, bias: Array | None = None) -> Sums:
+def rounding(node: GraphNode, data: Array, weights: Array, bias: Array | None = None) -> Sums:
     """The same sum of magnitudes: a product for each input channel and tap of a group, and the bias."""
     (magnitude,) = reference(node, np.abs(data), np.abs(weights), None if bias is None else np.abs(bias))
     return Sums(magnitude, growth(prod(weights.shape[1:])) + EPILOGUE, is_linear=True)
 
 
-def channel(node: Node, graph: Graph) -> int:
+def channel(node: GraphNode, graph: Graph) -> int:
     """Constant scales and shifts per output channel fold into weights and bias."""
     return 1
 
 
-FAMILY = Family(
+FAMILY = OperatorFamily(
     ("Conv",),
     shapes,
     reference,

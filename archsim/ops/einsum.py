@@ -10,17 +10,17 @@ from math import prod
 
 import numpy as np
 
-from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
-from archsim.ops.kit.access import Access, at
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, Graph, GraphNode, Inputs, Shape
+from archsim.ops.kit.access import LogicalAccess, at
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.product import bias_of, emit_matmul
 from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
 
-Terms = tuple[tuple[str, ...], ...]
+EinsumTerms = tuple[tuple[str, ...], ...]
 
 
-def terms_of(node: Node) -> Terms:
+def terms_of(node: GraphNode) -> EinsumTerms:
     """Index names per operand and of the result."""
     given = node.attributes.get("terms")
     if isinstance(given, tuple):
@@ -32,7 +32,7 @@ def terms_of(node: Node) -> Terms:
     return tuple(tuple(term) for term in (*left.split(","), right))
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The extents of the result's index names."""
     terms = terms_of(node)
     if len(terms) != 3 or len(inputs) != 2:
@@ -44,7 +44,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (tuple(extents[name] for name in terms[2]),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One matmul layer whose dims are the index names."""
     terms = terms_of(node)
     extents = _extents(node, terms, tuple(build.shape(name) for name in node.inputs[:2]))
@@ -54,14 +54,14 @@ def lower(node: Node, build: Builder) -> None:
         node,
         build,
         extents,
-        Access("a", node.inputs[0], tuple(at(name) for name in terms[0])),
-        Access("b", node.inputs[1], tuple(at(name) for name in terms[1])),
+        LogicalAccess("a", node.inputs[0], tuple(at(name) for name in terms[0])),
+        LogicalAccess("b", node.inputs[1], tuple(at(name) for name in terms[1])),
         bias_of(node, build, 2, width, last),
-        Access("out", out, tuple(at(name) for name in terms[2])),
+        LogicalAccess("out", out, tuple(at(name) for name in terms[2])),
     )
 
 
-def reference(node: Node, *operands: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, *operands: Array) -> tuple[Array, ...]:
     """NumPy einsum."""
     terms = terms_of(node)
     numbers = {name: i for i, name in enumerate(dict.fromkeys(name for term in terms for name in term))}
@@ -72,7 +72,7 @@ def reference(node: Node, *operands: Array) -> tuple[Array, ...]:
     return (np.asarray(result),)
 
 
-def rounding(node: Node, *operands: Array) -> Sums:
+def rounding(node: GraphNode, *operands: Array) -> Sums:
     """The same sum of magnitudes: a product for each point of the names that the result lacks."""
     terms = terms_of(node)
     extents = _extents(node, terms, tuple(operand.shape for operand in operands))
@@ -81,12 +81,12 @@ def rounding(node: Node, *operands: Array) -> Sums:
     return Sums(magnitude, growth(summed) + EPILOGUE, is_linear=True)
 
 
-def channel(node: Node, graph: Graph) -> int:
+def channel(node: GraphNode, graph: Graph) -> int:
     """Constant scales and shifts along the last axis fold into weights and bias."""
     return len(graph.shape(node.outputs[0])) - 1
 
 
-def _extents(node: Node, terms: Terms, operands: tuple[Shape, ...]) -> dict[str, int]:
+def _extents(node: GraphNode, terms: EinsumTerms, operands: tuple[Shape, ...]) -> dict[str, int]:
     extents: dict[str, int] = {}
     for shape, term in zip(operands, terms, strict=False):
         if len(shape) != len(term) or len(set(term)) != len(term):
@@ -100,4 +100,6 @@ def _extents(node: Node, terms: Terms, operands: tuple[Shape, ...]) -> dict[str,
     return extents
 
 
-FAMILY = Family(("Einsum",), shapes, reference, lower, channel=channel, activates=True, arity=2, rounding=rounding)
+FAMILY = OperatorFamily(
+    ("Einsum",), shapes, reference, lower, channel=channel, activates=True, arity=2, rounding=rounding
+)

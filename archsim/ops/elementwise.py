@@ -10,11 +10,11 @@ from functools import reduce
 
 import numpy as np
 
-from archsim.ir.graph import Array, Graph, Inputs, Node, Shape, Value, known_data, scalar
+from archsim.ir.graph import Array, Graph, GraphNode, GraphValue, Inputs, Shape, known_data, scalar
 from archsim.ir.workload import Axis, VectorStep
-from archsim.ops.kit.access import HERE, Access, at
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Affine, Family
+from archsim.ops.kit.access import HERE, LogicalAccess, at
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily, ScaleShift
 from archsim.ops.kit.meaning import elementwise
 from archsim.ops.kit.rounding import EPILOGUE, FUNCTION, Sums
 from archsim.ops.kit.scale_shift_layer import lower_affine
@@ -51,7 +51,7 @@ _AFFINE = ("Add", "Sub", "Mul", "Div")
 _SECOND_ONLY = ("Sub", "Div")  # affine only when the constant is the second operand
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The broadcast shape."""
     found = [value.shape for value in inputs if value is not None]
     try:
@@ -60,7 +60,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
         node.fail(f"shapes {' and '.join(str(list(shape)) for shape in found)} do not broadcast")
 
 
-def affine(node: Node, graph: Graph) -> Affine | None:
+def affine(node: GraphNode, graph: Graph) -> ScaleShift | None:
     """A product, quotient, sum or difference with a constant that varies along at most one axis."""
     values = graph.inputs_of(node)
     if node.op not in _AFFINE or len(values) != 2 or None in values:
@@ -75,16 +75,16 @@ def affine(node: Node, graph: Graph) -> Affine | None:
     if len(axes) > 1 or (second if first.constant else first).shape != graph.shape(node.outputs[0]):
         return None
     scale = node.op in ("Mul", "Div")
-    return Affine(scale=scale, shift=not scale, axis=axes[0] if axes else None)
+    return ScaleShift(scale=scale, shift=not scale, axis=axes[0] if axes else None)
 
 
-def channel(node: Node, graph: Graph) -> int | None:
+def channel(node: GraphNode, graph: Graph) -> int | None:
     """The axis of the constant; further constants along it fold in."""
     found = affine(node, graph)
     return None if found is None else found.axis
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One vector layer over the elements of the result."""
     found = affine(node, build.graph)
     if found is not None:
@@ -92,7 +92,7 @@ def lower(node: Node, build: Builder) -> None:
         return
     out = node.outputs[0]
     dims, shape = build.dims(out), build.shape(out)
-    reads: list[Access] = []
+    reads: list[LogicalAccess] = []
     operands: list[str | float] = []
     for name in node.inputs:
         value = build.value(name)
@@ -100,13 +100,13 @@ def lower(node: Node, build: Builder) -> None:
             operands.append(scalar(node, value))
             continue
         operands.append(f"in{len(reads)}")
-        reads.append(Access(f"in{len(reads)}", name, _index(value.shape, dims, shape)))
-    write = Access("out", out, tuple(at(dim) for dim in dims))
+        reads.append(LogicalAccess(f"in{len(reads)}", name, _index(value.shape, dims, shape)))
+    write = LogicalAccess("out", out, tuple(at(dim) for dim in dims))
     steps = build.steps(node, _step(node, build, tuple(operands) if len(reads) < len(operands) else ()))
     build.layer(node, "vector", build.extents(out), tuple(reads), write, steps=steps)
 
 
-def reference(node: Node, *operands: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, *operands: Array) -> tuple[Array, ...]:
     """NumPy's ufunc; integer division truncates towards zero."""
     if node.op == "Where":
         return (np.asarray(np.where(*operands)),)
@@ -121,7 +121,7 @@ def reference(node: Node, *operands: Array) -> tuple[Array, ...]:
     return (result.astype(operands[0].dtype) if node.op == "Pow" else result,)
 
 
-def rounding(node: Node, *operands: Array) -> Sums:
+def rounding(node: GraphNode, *operands: Array) -> Sums:
     """Sums add their operands; products, quotients and powers round themselves; the others choose or compare."""
     if node.op in ("Add", "Sub", "Sum", "Mean"):
         total = np.asarray(reduce(np.add, [np.abs(operand) for operand in operands]))
@@ -131,7 +131,7 @@ def rounding(node: Node, *operands: Array) -> Sums:
     return Sums(np.zeros(()), 0.0)
 
 
-def _step(node: Node, build: Builder, operands: tuple[str | float, ...]) -> VectorStep:
+def _step(node: GraphNode, build: WorkloadBuilder, operands: tuple[str | float, ...]) -> VectorStep:
     """Lane passes per element of the result; ``operands`` where some are immediates."""
     passes, slow = max(1, len(node.inputs) - 1), tuple[str, ...]()
     if node.op == "Where":
@@ -143,7 +143,7 @@ def _step(node: Node, build: Builder, operands: tuple[str | float, ...]) -> Vect
     return step(_FUNCTIONS.get(node.op, node.op.lower()), passes, slow, operands)
 
 
-def _power(exponent: Value) -> tuple[int, tuple[str, ...]]:
+def _power(exponent: GraphValue) -> tuple[int, tuple[str, ...]]:
     """Squares and cubes by products, roots by the root, others as exp(y * log x)."""
     data = known_data(exponent)
     value = float(data.reshape(-1)[0]) if data is not None and data.size == 1 else None
@@ -159,7 +159,7 @@ def _index(shape: Shape, dims: tuple[str, ...], out: Shape) -> tuple[Axis, ...]:
     return tuple(HERE if size == 1 < extent else at(dim) for size, dim, extent in pairs)
 
 
-def _varying(value: Value, out: Shape) -> list[int]:
+def _varying(value: GraphValue, out: Shape) -> list[int]:
     """Axes of the result along which a constant has more than one element."""
     return [len(out) - len(value.shape) + axis for axis, size in enumerate(value.shape) if size > 1]
 
@@ -172,7 +172,7 @@ def _prelu(data: Array, slope: Array) -> Array:
     return np.asarray(np.where(data < 0, data * slope, data))
 
 
-FAMILY = Family(
+FAMILY = OperatorFamily(
     (*_UFUNCS, "Where", "PRelu"),
     shapes,
     reference,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape, integers_of
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.layout import broadcast
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The input's shape broadcast with the second input."""
     if inputs[0] is None or len(inputs) < 2:
         node.fail("needs an input and a shape")
@@ -21,16 +21,16 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
         node.fail(f"shape {list(inputs[0].shape)} does not broadcast to {list(target)}")
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """A view of the input."""
     shape = build.shape(node.outputs[0])
     build.view(node, node.outputs[0], lambda layout: broadcast(layout, shape))
 
 
-def reference(node: Node, data: Array, shape: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, shape: Array) -> tuple[Array, ...]:
     """NumPy's broadcast_to."""
     target = np.broadcast_shapes(data.shape, tuple(int(size) for size in shape))
     return (np.broadcast_to(data, target),)
 
 
-FAMILY = Family(("Expand",), shapes, reference, lower, result="view", target=1, arity=2)
+FAMILY = OperatorFamily(("Expand",), shapes, reference, lower, result="view", target=1, arity=2)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape, Value
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
-from archsim.ops.kit.layout import Layout, cut
+from archsim.ir.graph import Array, GraphNode, GraphValue, Inputs, Shape
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
+from archsim.ops.kit.layout import LogicalLayout, cut
 from archsim.ops.kit.lookups import INDEX_TYPES, axis_of, progression
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The input's shape with ``axis`` replaced by the shape of the indices."""
     if len(inputs) != 2 or inputs[0] is None or inputs[1] is None:
         node.fail("needs an input and indices")
@@ -24,7 +24,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return ((*shape[:axis], *inputs[1].shape, *shape[axis + 1 :]),)
 
 
-def _refuse_wrong(node: Node, indices: Value, rows: int) -> None:
+def _refuse_wrong(node: GraphNode, indices: GraphValue, rows: int) -> None:
     """Raise ModelError for indices that are no whole numbers, and for constant ones outside of the table."""
     if indices.kind != "activation" and indices.dtype not in INDEX_TYPES:
         node.fail(f"indices '{indices.name}' have elements of type {indices.dtype}; allowed {', '.join(INDEX_TYPES)}")
@@ -33,7 +33,7 @@ def _refuse_wrong(node: Node, indices: Value, rows: int) -> None:
         node.fail(f"index {wrong[0]}; allowed {-rows} to {rows - 1}")
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """A view with an offset and a stride."""
     source, indices = (build.value(name) for name in node.inputs)
     axis = axis_of(node, len(source.shape))
@@ -42,18 +42,18 @@ def lower(node: Node, build: Builder) -> None:
         node.unsupported("looks up rows by indices that are not evenly spaced constants")
     start, step, count = found[0] % source.shape[axis], found[1], found[2]
 
-    def transform(layout: Layout) -> Layout | None:
+    def transform(layout: LogicalLayout) -> LogicalLayout | None:
         found = cut(layout, axis, start, step, count)
         if found is None or indices.shape:
             return found
-        return Layout(found.root, found.offset, (*found.axes[:axis], *found.axes[axis + 1 :]))
+        return LogicalLayout(found.root, found.offset, (*found.axes[:axis], *found.axes[axis + 1 :]))
 
     build.view(node, node.outputs[0], transform)
 
 
-def reference(node: Node, data: Array, indices: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, indices: Array) -> tuple[Array, ...]:
     """NumPy's take; indices come as real numbers from where all constants are."""
     return (np.take(data, np.asarray(indices).astype(np.int64), axis=axis_of(node, data.ndim)),)
 
 
-FAMILY = Family(("Gather",), shapes, reference, lower, result="view", arity=2)
+FAMILY = OperatorFamily(("Gather",), shapes, reference, lower, result="view", arity=2)

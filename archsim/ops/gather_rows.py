@@ -12,16 +12,16 @@ from math import prod
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape
 from archsim.ir.workload import Axis
-from archsim.ops.kit.access import Access, at
-from archsim.ops.kit.builder import Builder, Parts
-from archsim.ops.kit.family import Family
+from archsim.ops.kit.access import LogicalAccess, at
+from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.lookups import axis_of, pattern
 from archsim.ops.kit.rounding import moved
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The table's shape with ``axis`` replaced by the shape of the indices."""
     if len(inputs) != 2 or inputs[0] is None or inputs[1] is None:
         node.fail("needs a table and indices")
@@ -30,7 +30,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return ((*shape[:axis], *inputs[1].shape, *shape[axis + 1 :]),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One copy layer: each output row is the table's row that the stream says."""
     table, indices = (build.value(name) for name in node.inputs)
     out = node.outputs[0]
@@ -43,14 +43,14 @@ def lower(node: Node, build: Builder) -> None:
     steps = [prod(indices.shape[position - axis + 1 :]) for position in inner]
     entry = at(*((dims[position], step) for position, step in zip(inner, steps, strict=True)))
     index: tuple[Axis, ...] = (*map(at, dims[:axis]), entry, *map(at, dims[axis + len(indices.shape) :]))
-    read = Access("in0", node.inputs[0], index, lookup=stream, axis=axis)
-    write = Access("out", out, tuple(at(dim) for dim in dims))
-    build.layer(node, "copy", build.extents(out), (read,), write, parts=Parts(free=dims))
+    read = LogicalAccess("in0", node.inputs[0], index, lookup=stream, axis=axis)
+    write = LogicalAccess("out", out, tuple(at(dim) for dim in dims))
+    build.layer(node, "copy", build.extents(out), (read,), write, parts=LayerParts(free=dims))
 
 
-def reference(node: Node, table: Array, indices: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, table: Array, indices: Array) -> tuple[Array, ...]:
     """NumPy's take."""
     return (np.take(table, np.asarray(indices).astype(np.int64), axis=axis_of(node, table.ndim)),)
 
 
-FAMILY = Family(("GatherRows",), shapes, reference, lower, arity=2, rounding=moved)
+FAMILY = OperatorFamily(("GatherRows",), shapes, reference, lower, arity=2, rounding=moved)

@@ -10,17 +10,17 @@ from typing import TypeVar
 
 import numpy as np
 
-from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
-from archsim.ops.kit.access import HERE, Access, at
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, Graph, GraphNode, Inputs, Shape
+from archsim.ops.kit.access import HERE, LogicalAccess, at
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.product import bias_of, emit_matmul
 from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
 
 T = TypeVar("T")
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """(M, K) x (K, N) to (M, N), after the transpositions asked for."""
     a, b = inputs[0], inputs[1]
     if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 2:
@@ -32,7 +32,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return ((m, n),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One matmul layer; a flattened image is read in place, its reduction split in channel, row and column."""
     a, b, out = node.inputs[0], node.inputs[1], node.outputs[0]
     m, n = build.shape(out)
@@ -43,14 +43,14 @@ def lower(node: Node, build: Builder) -> None:
         node,
         build,
         {"m": m, "n": n, "k": k},
-        Access("a", a, rows),
-        Access("b", b, columns),
+        LogicalAccess("a", a, rows),
+        LogicalAccess("b", b, columns),
         _bias(node, build, n),
-        Access("out", out, (at("m"), at("n"))),
+        LogicalAccess("out", out, (at("m"), at("n"))),
     )
 
 
-def reference(node: Node, a: Array, b: Array, c: Array | None = None) -> tuple[Array, ...]:
+def reference(node: GraphNode, a: Array, b: Array, c: Array | None = None) -> tuple[Array, ...]:
     """NumPy matmul."""
     a = a.T if node.integer("transA", 0) else a
     b = b.T if node.integer("transB", 0) else b
@@ -60,7 +60,7 @@ def reference(node: Node, a: Array, b: Array, c: Array | None = None) -> tuple[A
     return (np.asarray(result, a.dtype),)
 
 
-def rounding(node: Node, a: Array, b: Array, c: Array | None = None) -> Sums:
+def rounding(node: GraphNode, a: Array, b: Array, c: Array | None = None) -> Sums:
     """The same sum of magnitudes: k products and the third operand."""
     factors = {key: abs(node.number(key, 1.0)) for key in ("alpha", "beta")}
     plain = replace(node, attributes={**node.attributes, **factors})
@@ -69,19 +69,19 @@ def rounding(node: Node, a: Array, b: Array, c: Array | None = None) -> Sums:
     return Sums(magnitude, growth(terms) + EPILOGUE, is_linear=True)
 
 
-def channel(node: Node, graph: Graph) -> int:
+def channel(node: GraphNode, graph: Graph) -> int:
     """Constant scales and shifts per column fold into weights and bias."""
     return 1
 
 
-def _bias(node: Node, build: Builder, columns: int) -> Access | None:
+def _bias(node: GraphNode, build: WorkloadBuilder, columns: int) -> LogicalAccess | None:
     """The third input, broadcast to (m, n) where it is smaller."""
     found = bias_of(node, build, 2, columns, at("n"))
     if found is None:
         return None
     shape = build.shape(found.value)
     index = [HERE if size == 1 else at(dim) for size, dim in zip(shape, ("m", "n")[2 - len(shape) :], strict=True)]
-    return Access("bias", found.value, tuple(index))
+    return LogicalAccess("bias", found.value, tuple(index))
 
 
 def _turned(pair: tuple[T, ...], transposed: int) -> tuple[T, T]:
@@ -89,7 +89,7 @@ def _turned(pair: tuple[T, ...], transposed: int) -> tuple[T, T]:
     return (second, first) if transposed else (first, second)
 
 
-FAMILY = Family(
+FAMILY = OperatorFamily(
     ("Gemm",),
     shapes,
     reference,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape, known_data
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape, known_data
+from archsim.ops.kit.family import OperatorFamily
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input; Dropout in training mode has no rule."""
     if inputs[0] is None:
         node.fail("needs an input")
@@ -18,9 +18,9 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (inputs[0].shape, inputs[0].shape)
 
 
-def reference(node: Node, data: Array, *others: Array | None) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, *others: Array | None) -> tuple[Array, ...]:
     """The input itself, and an all-true mask."""
     return (data, np.ones(data.shape, bool))
 
 
-FAMILY = Family(("Identity", "Dropout"), shapes, reference, result="alias", order="same")
+FAMILY = OperatorFamily(("Identity", "Dropout"), shapes, reference, result="alias", order="same")

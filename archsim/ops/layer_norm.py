@@ -11,10 +11,10 @@ from math import prod
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape
-from archsim.ops.kit.access import Access, at
-from archsim.ops.kit.builder import Builder, Parts
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape
+from archsim.ops.kit.access import LogicalAccess, at
+from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.meaning import Meaning
 from archsim.ops.kit.rounding import EPILOGUE, FUNCTION, Sums, growth
 from archsim.ops.kit.steps import step
@@ -22,7 +22,7 @@ from archsim.ops.kit.steps import step
 PASSES, RMS_PASSES = 6, 4
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input."""
     if inputs[0] is None or len(inputs[0].shape) < 2:
         node.fail("needs an input of rank 2 or more")
@@ -34,30 +34,32 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (shape,)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One vector layer; the dims of a row are whole."""
     source, out = node.inputs[0], node.outputs[0]
     dims, shape = build.dims(out), build.shape(out)
     index = tuple(at(dim) for dim in dims)
-    reads = [Access("in0", source, index)]
+    reads = [LogicalAccess("in0", source, index)]
     for name in node.inputs[1:]:
         if name:
-            reads.append(Access(f"in{len(reads)}", name, tuple(at(dims[a]) for a in _parameter_axes(node, shape))))
+            reads.append(
+                LogicalAccess(f"in{len(reads)}", name, tuple(at(dims[a]) for a in _parameter_axes(node, shape)))
+            )
     row = tuple(dims[axis] for axis in _row_axes(node, shape))
     name, passes = ("rms_norm", RMS_PASSES) if _is_rms(node) else ("layer_norm", PASSES)
     steps = build.steps(node, step(name, passes, over=row, epsilon=node.number("epsilon", 1e-5)))
-    write = Access("out", out, index)
-    build.layer(node, "vector", build.extents(out), tuple(reads), write, parts=Parts(whole=row), steps=steps)
+    write = LogicalAccess("out", out, index)
+    build.layer(node, "vector", build.extents(out), tuple(reads), write, parts=LayerParts(whole=row), steps=steps)
 
 
-def reference(node: Node, data: Array, scale: Array, bias: Array | None = None) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, scale: Array, bias: Array | None = None) -> tuple[Array, ...]:
     """By definition, in double precision."""
     axes, epsilon = _row_axes(node, data.shape), node.number("epsilon", 1e-5)
     others = _wide(node, data.shape, scale, bias)
     return (_normalised((data.astype(np.float64), *others), axes, epsilon, not _is_rms(node)).astype(data.dtype),)
 
 
-def rounding(node: Node, data: Array, scale: Array, bias: Array | None = None) -> Sums:
+def rounding(node: GraphNode, data: Array, scale: Array, bias: Array | None = None) -> Sums:
     """Input and mean, the variance as the difference of two means that some runtimes take, and the bias.
 
     With n elements in a row, m their mean, v their variance, r its root: the mean is off by the roundings of a sum of
@@ -76,7 +78,7 @@ def rounding(node: Node, data: Array, scale: Array, bias: Array | None = None) -
     return Sums(magnitude + EPILOGUE * np.abs(others[1]) if len(others) > 1 else magnitude, 1.0)
 
 
-def _wide(node: Node, shape: Shape, *parameters: Array | None) -> tuple[Array, ...]:
+def _wide(node: GraphNode, shape: Shape, *parameters: Array | None) -> tuple[Array, ...]:
     """Scale and, perhaps, bias with the rank of the data."""
     view = [shape[axis] if axis in _parameter_axes(node, shape) else 1 for axis in range(len(shape))]
     return tuple(other.reshape(view) for other in parameters if other is not None)
@@ -96,11 +98,11 @@ def _over(centred: bool) -> Meaning:
     return lambda call: _normalised(call.values, call.axes("over"), call.number("epsilon", 1e-5), centred)
 
 
-def _is_rms(node: Node) -> bool:
+def _is_rms(node: GraphNode) -> bool:
     return node.op == "RMSNormalization"
 
 
-def _row_axes(node: Node, shape: Shape) -> tuple[int, ...]:
+def _row_axes(node: GraphNode, shape: Shape) -> tuple[int, ...]:
     """The axes that are normalised together."""
     if node.op == "InstanceNormalization":
         return tuple(range(2, len(shape)))
@@ -110,12 +112,12 @@ def _row_axes(node: Node, shape: Shape) -> tuple[int, ...]:
     return tuple(range(axis % len(shape), len(shape)))
 
 
-def _parameter_axes(node: Node, shape: Shape) -> tuple[int, ...]:
+def _parameter_axes(node: GraphNode, shape: Shape) -> tuple[int, ...]:
     """The axes that scale and bias vary along."""
     return (1,) if node.op == "InstanceNormalization" else _row_axes(node, shape)
 
 
-FAMILY = Family(
+FAMILY = OperatorFamily(
     ("LayerNormalization", "RMSNormalization", "InstanceNormalization"),
     shapes,
     reference,

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
+from archsim.ir.graph import Array, Graph, GraphNode, Inputs, Shape
 from archsim.ir.workload import Axis
-from archsim.ops.kit.access import HERE, Access, at
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
+from archsim.ops.kit.access import HERE, LogicalAccess, at
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.product import bias_of, emit_matmul
 from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """(..., M, K) x (..., K, N) to (..., M, N); a vector operand has no M or N."""
     a, b = inputs[0], inputs[1]
     if a is None or b is None or not a.shape or not b.shape:
@@ -31,7 +31,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return ((*batch, *a.shape[-2:-1], *(b.shape[-1:] if len(b.shape) > 1 else ())),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One matmul layer with dims b0.. (leading axes), m, n, k."""
     a, b, out = node.inputs[0], node.inputs[1], node.outputs[0]
     shape_a, shape_b = build.shape(a), build.shape(b)
@@ -47,24 +47,24 @@ def lower(node: Node, build: Builder) -> None:
         node,
         build,
         extents,
-        Access("a", a, _index(shape_a, (*batch, *rows, "k"), extents)),
-        Access("b", b, _index(shape_b, (*batch, "k", *columns), extents)),
+        LogicalAccess("a", a, _index(shape_a, (*batch, *rows, "k"), extents)),
+        LogicalAccess("b", b, _index(shape_b, (*batch, "k", *columns), extents)),
         bias_of(node, build, 2, width, last),
-        Access("out", out, tuple(at(dim) for dim in (*batch, *rows, *columns))),
+        LogicalAccess("out", out, tuple(at(dim) for dim in (*batch, *rows, *columns))),
     )
 
 
-def reference(node: Node, a: Array, b: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, a: Array, b: Array) -> tuple[Array, ...]:
     """NumPy matmul."""
     return (np.asarray(np.matmul(a, b)),)
 
 
-def rounding(node: Node, a: Array, b: Array) -> Sums:
+def rounding(node: GraphNode, a: Array, b: Array) -> Sums:
     """The same sum of magnitudes: k products."""
     return Sums(np.matmul(np.abs(a), np.abs(b)), growth(a.shape[-1]) + EPILOGUE, is_linear=True)
 
 
-def channel(node: Node, graph: Graph) -> int:
+def channel(node: GraphNode, graph: Graph) -> int:
     """Constant scales and shifts along the last axis fold into weights and bias."""
     return len(graph.shape(node.outputs[0])) - 1
 
@@ -75,4 +75,6 @@ def _index(shape: Shape, dims: tuple[str, ...], extents: dict[str, int]) -> tupl
     return tuple(HERE if size == 1 < extents[dim] else at(dim) for size, dim in zip(shape, aligned, strict=True))
 
 
-FAMILY = Family(("MatMul",), shapes, reference, lower, channel=channel, activates=True, arity=2, rounding=rounding)
+FAMILY = OperatorFamily(
+    ("MatMul",), shapes, reference, lower, channel=channel, activates=True, arity=2, rounding=rounding
+)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of, known_data
-from archsim.ops.kit.access import Access, at
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape, integers_of, known_data
+from archsim.ops.kit.access import LogicalAccess, at
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.rounding import moved
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """Sizes with the pads before and after; pads, fill value and axes are inputs 1 to 3."""
     if inputs[0] is None or len(inputs) < 2:
         node.fail("needs an input and pads")
@@ -29,19 +29,19 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (tuple(size + before + after for size, (before, after) in zip(shape, pads, strict=True)),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One copy layer over the elements of the result."""
     source, out = node.inputs[0], node.outputs[0]
     values = [build.value(name) if name else None for name in (node.inputs[1], *node.inputs[3:4])]
     dims = build.dims(out)
     pads = _pads(node, len(dims), tuple(integers_of(node, value, "pads or axes") for value in values))
     index = tuple(at(dim, offset=-before) for dim, (before, _) in zip(dims, pads, strict=True))
-    write = Access("out", out, tuple(at(dim) for dim in dims))
-    build.layer(node, "copy", build.extents(out), (Access("in0", source, index),), write)
+    write = LogicalAccess("out", out, tuple(at(dim) for dim in dims))
+    build.layer(node, "copy", build.extents(out), (LogicalAccess("in0", source, index),), write)
 
 
 def reference(
-    node: Node, data: Array, pads: Array, fill: Array | None = None, axes: Array | None = None
+    node: GraphNode, data: Array, pads: Array, fill: Array | None = None, axes: Array | None = None
 ) -> tuple[Array, ...]:
     """NumPy's pad; negative pads cut."""
     lists = (tuple(int(pad) for pad in pads), None if axes is None else tuple(int(axis) for axis in axes))
@@ -50,7 +50,7 @@ def reference(
     return (np.pad(data[cut], [(max(0, low), max(0, high)) for low, high in widths]),)
 
 
-def _pads(node: Node, rank: int, given: tuple[Shape | None, ...]) -> list[tuple[int, int]]:
+def _pads(node: GraphNode, rank: int, given: tuple[Shape | None, ...]) -> list[tuple[int, int]]:
     """Pads before and after each axis."""
     pads = given[0]
     axes = given[1] if len(given) > 1 and given[1] is not None else tuple(range(rank))
@@ -62,4 +62,4 @@ def _pads(node: Node, rank: int, given: tuple[Shape | None, ...]) -> list[tuple[
     return found
 
 
-FAMILY = Family(("Pad",), shapes, reference, lower, order="same", arity=2, rounding=moved)
+FAMILY = OperatorFamily(("Pad",), shapes, reference, lower, order="same", arity=2, rounding=moved)

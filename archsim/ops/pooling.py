@@ -10,20 +10,20 @@ from math import prod
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape
 from archsim.ir.workload import Axis, Guard
-from archsim.ops.kit.access import HERE, Access, at
-from archsim.ops.kit.builder import KERNEL, SPATIAL, Builder, Parts
-from archsim.ops.kit.family import Family
+from archsim.ops.kit.access import HERE, LogicalAccess, at
+from archsim.ops.kit.builder import KERNEL, SPATIAL, LayerParts, WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
 from archsim.ops.kit.steps import step
-from archsim.ops.kit.window import Window, window_of
+from archsim.ops.kit.window import SlidingWindow, window_of
 
 GLOBAL = ("GlobalAveragePool", "GlobalMaxPool")
 MAXIMUM = ("MaxPool", "GlobalMaxPool")
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """(N, C, ...) to (N, C, ...) with pooled spatial axes."""
     if inputs[0] is None or not 3 <= len(inputs[0].shape) <= 5:
         node.unsupported("needs an input with 1 to 3 spatial axes")
@@ -33,7 +33,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return ((*shape[:2], *_window(node, shape).out),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One vector layer over output positions and window points."""
     source, out = node.inputs[0], node.outputs[0]
     shape = build.shape(source)
@@ -55,15 +55,15 @@ def lower(node: Node, build: Builder) -> None:
         node,
         "vector",
         extents,
-        (Access("in0", source, index),),
-        Access("out", out, written),
-        parts=Parts(whole=whole),
+        (LogicalAccess("in0", source, index),),
+        LogicalAccess("out", out, written),
+        parts=LayerParts(whole=whole),
         steps=(function,),
         guards=guards,
     )
 
 
-def _guards(node: Node, window: Window, shape: Shape, axes: tuple[Axis, ...]) -> tuple[Guard, ...]:
+def _guards(node: GraphNode, window: SlidingWindow, shape: Shape, axes: tuple[Axis, ...]) -> tuple[Guard, ...]:
     """What of each window counts: points of the input; with ``count_include_pad`` those of the pads too."""
     counted = node.op not in MAXIMUM and bool(node.integer("count_include_pad", 0))
     found = []
@@ -85,7 +85,7 @@ def _guards(node: Node, window: Window, shape: Shape, axes: tuple[Axis, ...]) ->
     return tuple(found)
 
 
-def reference(node: Node, data: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array) -> tuple[Array, ...]:
     """Maximum or mean over the window positions; averages count pads only with ``count_include_pad``."""
     axes = tuple(range(2, data.ndim))
     if node.op in GLOBAL:
@@ -98,7 +98,7 @@ def reference(node: Node, data: Array) -> tuple[Array, ...]:
     return ((total / _counts(node, window, data)).astype(data.dtype),)
 
 
-def rounding(node: Node, data: Array) -> Sums:
+def rounding(node: GraphNode, data: Array) -> Sums:
     """The mean magnitude of a window; a maximum rounds nothing."""
     if node.op in MAXIMUM:
         return Sums(np.zeros(()), 0.0)
@@ -106,14 +106,14 @@ def rounding(node: Node, data: Array) -> Sums:
     return Sums(reference(node, np.abs(data))[0], growth(terms) + EPILOGUE)
 
 
-def _taps(window: Window, data: Array, fill: float) -> Array:
+def _taps(window: SlidingWindow, data: Array, fill: float) -> Array:
     padded = window.padded(data.astype(np.float64), fill)
     return np.stack(
         [padded[(slice(None), slice(None), *window.slices(position))] for position in np.ndindex(*window.kernel)]
     )
 
 
-def _counts(node: Node, window: Window, data: Array) -> Array | int:
+def _counts(node: GraphNode, window: SlidingWindow, data: Array) -> Array | int:
     """Divisor of each average: points inside the input, or inside the input and its pads."""
     ones = np.ones((1, 1, *data.shape[2:]))
     if node.integer("count_include_pad", 0):
@@ -121,15 +121,19 @@ def _counts(node: Node, window: Window, data: Array) -> Array | int:
             return prod(window.kernel)
         pads = [(0, 0), (0, 0), *zip(window.begins, window.ends, strict=True)]
         ones = np.pad(ones, pads, constant_values=1)
-        bare = Window(window.kernel, window.strides, window.dilations, (0,) * len(window.out), window.ends, window.out)
+        bare = SlidingWindow(
+            window.kernel, window.strides, window.dilations, (0,) * len(window.out), window.ends, window.out
+        )
         return np.asarray(np.sum(_taps(bare, ones, 0), axis=0))
     return np.asarray(np.sum(_taps(window, ones, 0), axis=0))
 
 
-def _window(node: Node, shape: Shape) -> Window:
+def _window(node: GraphNode, shape: Shape) -> SlidingWindow:
     if "kernel_shape" not in node.attributes:
         node.fail("has no kernel_shape")
     return window_of(node, shape, ())
 
 
-FAMILY = Family(("MaxPool", "AveragePool", *GLOBAL), shapes, reference, lower, order="channels_last", rounding=rounding)
+FAMILY = OperatorFamily(
+    ("MaxPool", "AveragePool", *GLOBAL), shapes, reference, lower, order="channels_last", rounding=rounding
+)

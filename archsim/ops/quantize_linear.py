@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape
+from archsim.ops.kit.family import OperatorFamily
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input."""
     if inputs[0] is None or inputs[1] is None:
         node.fail("needs an input and a scale")
@@ -21,7 +21,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (inputs[0].shape,)
 
 
-def reference(node: Node, data: Array, scale: Array, zero: Array | None = None) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, scale: Array, zero: Array | None = None) -> tuple[Array, ...]:
     """By definition; scales along ``axis``, rounding half to even."""
     axis = node.integer("axis", 1)
     shape = [-1 if scale.ndim and scale.size > 1 and other == axis % data.ndim else 1 for other in range(data.ndim)]
@@ -34,6 +34,6 @@ def reference(node: Node, data: Array, scale: Array, zero: Array | None = None) 
     return (np.clip(np.rint(data / wide) + offset, limits.min, limits.max).astype(kind),)
 
 
-FAMILY = Family(
+FAMILY = OperatorFamily(
     ("QuantizeLinear", "DequantizeLinear"), shapes, reference, result="alias", order="same", arity=2, steers=(1, 2)
 )

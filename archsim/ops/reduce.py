@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.kit.access import HERE, Access, at
-from archsim.ops.kit.builder import Builder, Parts
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape, integers_of
+from archsim.ops.kit.access import HERE, LogicalAccess, at
+from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
 from archsim.ops.kit.steps import step
 
@@ -24,7 +24,7 @@ _FUNCTIONS = {
 }
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input with the axes of the second input 1 or gone (``keepdims``)."""
     if inputs[0] is None:
         node.fail("needs an input")
@@ -35,7 +35,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (tuple(size for axis, size in enumerate(shape) if axis not in axes),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One vector layer over the elements of the input."""
     source, out = node.inputs[0], node.outputs[0]
     dims = build.dims(source)
@@ -47,14 +47,14 @@ def lower(node: Node, build: Builder) -> None:
         node,
         "vector",
         build.extents(source),
-        (Access("in0", source, tuple(at(dim) for dim in dims)),),
-        Access("out", out, tuple(written)),
-        parts=Parts(whole=tuple(dims[axis] for axis in axes)),
+        (LogicalAccess("in0", source, tuple(at(dim) for dim in dims)),),
+        LogicalAccess("out", out, tuple(written)),
+        parts=LayerParts(whole=tuple(dims[axis] for axis in axes)),
         steps=(step(_FUNCTIONS[node.op], 1),),
     )
 
 
-def reference(node: Node, data: Array, axes: Array | None = None) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, axes: Array | None = None) -> tuple[Array, ...]:
     """NumPy's reductions."""
     found = _axes(node, data.ndim, None if axes is None else tuple(int(axis) for axis in axes))
     keep = bool(node.integer("keepdims", 1))
@@ -64,7 +64,7 @@ def reference(node: Node, data: Array, axes: Array | None = None) -> tuple[Array
     return (np.asarray(getattr(np, name)(data, axis=found, keepdims=keep), data.dtype),)
 
 
-def rounding(node: Node, data: Array, axes: Array | None = None) -> Sums:
+def rounding(node: GraphNode, data: Array, axes: Array | None = None) -> Sums:
     """The same of magnitudes, with as many roundings as terms; a maximum or minimum has none."""
     (magnitude,) = reference(node, np.abs(data), axes)
     terms = data.size // max(1, magnitude.size)
@@ -73,7 +73,7 @@ def rounding(node: Node, data: Array, axes: Array | None = None) -> Sums:
     return Sums(magnitude, (terms if node.op == "ReduceProd" else growth(terms)) + EPILOGUE)
 
 
-def _axes(node: Node, rank: int, given: Shape | None) -> tuple[int, ...]:
+def _axes(node: GraphNode, rank: int, given: Shape | None) -> tuple[int, ...]:
     """The axes to reduce; none given means all, or with ``noop_with_empty_axes`` an unsupported no-op."""
     if not given:
         if node.integer("noop_with_empty_axes", 0):
@@ -84,4 +84,4 @@ def _axes(node: Node, rank: int, given: Shape | None) -> tuple[int, ...]:
     return tuple(sorted({axis % rank for axis in given}))
 
 
-FAMILY = Family(tuple(_FUNCTIONS), shapes, reference, lower, order="same", rounding=rounding)
+FAMILY = OperatorFamily(tuple(_FUNCTIONS), shapes, reference, lower, order="same", rounding=rounding)

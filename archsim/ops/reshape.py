@@ -9,13 +9,13 @@ from math import prod
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape, integers_of
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.layout import reshape as relaid
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The target shape: second input (Reshape), axes (Squeeze, Unsqueeze) or ``axis`` (Flatten)."""
     if inputs[0] is None:
         node.fail("needs an input")
@@ -23,19 +23,19 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (_target(node, inputs[0].shape, argument),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """A view of the input."""
     target = build.shape(node.outputs[0])
     build.view(node, node.outputs[0], lambda layout: relaid(layout, target))
 
 
-def reference(node: Node, data: Array, argument: Array | None = None) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, argument: Array | None = None) -> tuple[Array, ...]:
     """NumPy's reshape."""
     given = None if argument is None else tuple(int(item) for item in np.ravel(argument))
     return (data.reshape(_target(node, data.shape, given)),)
 
 
-def _target(node: Node, shape: Shape, argument: Shape | None) -> Shape:
+def _target(node: GraphNode, shape: Shape, argument: Shape | None) -> Shape:
     if node.op == "Reshape":
         return _reshaped(node, shape, argument)
     if node.op == "Flatten":
@@ -50,7 +50,7 @@ def _target(node: Node, shape: Shape, argument: Shape | None) -> Shape:
     return _unsqueezed(node, shape, argument)
 
 
-def _reshaped(node: Node, shape: Shape, argument: Shape | None) -> Shape:
+def _reshaped(node: GraphNode, shape: Shape, argument: Shape | None) -> Shape:
     """0 keeps the input's size (unless ``allowzero``), one -1 takes what is left."""
     if argument is None or sum(size == -1 for size in argument) > 1:
         node.fail("needs a target shape with at most one -1")
@@ -66,7 +66,7 @@ def _reshaped(node: Node, shape: Shape, argument: Shape | None) -> Shape:
     return tuple(sizes)
 
 
-def _squeezed(node: Node, shape: Shape, argument: Shape | None) -> Shape:
+def _squeezed(node: GraphNode, shape: Shape, argument: Shape | None) -> Shape:
     axes = [axis for axis, size in enumerate(shape) if size == 1] if argument is None else list(argument)
     dropped = {axis % len(shape) for axis in axes if -len(shape) <= axis < len(shape)}
     if len(dropped) != len(axes) or any(shape[axis] != 1 for axis in dropped):
@@ -74,7 +74,7 @@ def _squeezed(node: Node, shape: Shape, argument: Shape | None) -> Shape:
     return tuple(size for axis, size in enumerate(shape) if axis not in dropped)
 
 
-def _unsqueezed(node: Node, shape: Shape, argument: Shape) -> Shape:
+def _unsqueezed(node: GraphNode, shape: Shape, argument: Shape) -> Shape:
     rank = len(shape) + len(argument)
     new = {axis % rank for axis in argument if -rank <= axis < rank}
     if len(new) != len(argument):
@@ -83,4 +83,6 @@ def _unsqueezed(node: Node, shape: Shape, argument: Shape) -> Shape:
     return tuple(1 if axis in new else next(rest) for axis in range(rank))
 
 
-FAMILY = Family(("Reshape", "Flatten", "Squeeze", "Unsqueeze"), shapes, reference, lower, result="view", target=1)
+FAMILY = OperatorFamily(
+    ("Reshape", "Flatten", "Squeeze", "Unsqueeze"), shapes, reference, lower, result="view", target=1
+)

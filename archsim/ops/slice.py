@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
-from archsim.ops.kit.layout import Layout, cut
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape, integers_of
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
+from archsim.ops.kit.layout import LogicalLayout, cut
 
-Ranges = dict[int, range]  # axis -> the indices taken
+SliceRanges = dict[int, range]  # axis -> the indices taken
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """Sizes of the slices; starts, ends, axes and steps are inputs 1 to 4."""
     if inputs[0] is None or len(inputs) < 3:
         node.fail("needs an input, starts and ends")
@@ -21,7 +21,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (tuple(len(taken[axis]) if axis in taken else size for axis, size in enumerate(shape)),)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """A view with an offset and coarser strides."""
     inputs = tuple(build.value(name) if name else None for name in node.inputs)
     taken = _ranges(node, build.shape(node.inputs[0]), _bounds(node, inputs))
@@ -30,7 +30,7 @@ def lower(node: Node, build: Builder) -> None:
     build.view(node, node.outputs[0], lambda layout: _cuts(layout, taken))
 
 
-def reference(node: Node, data: Array, *bounds: Array | None) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, *bounds: Array | None) -> tuple[Array, ...]:
     """Picks the indices of each axis."""
     lists = [None if bound is None else tuple(int(item) for item in bound) for bound in bounds]
     for axis, indices in _ranges(node, data.shape, lists).items():
@@ -38,12 +38,12 @@ def reference(node: Node, data: Array, *bounds: Array | None) -> tuple[Array, ..
     return (data,)
 
 
-def _bounds(node: Node, inputs: Inputs) -> list[Shape | None]:
+def _bounds(node: GraphNode, inputs: Inputs) -> list[Shape | None]:
     names = ("the list of starts", "the list of ends", "the list of axes", "the list of steps")
     return [integers_of(node, value, name) for value, name in zip(inputs[1:], names, strict=False)]
 
 
-def _ranges(node: Node, shape: Shape, bounds: list[Shape | None]) -> Ranges:
+def _ranges(node: GraphNode, shape: Shape, bounds: list[Shape | None]) -> SliceRanges:
     starts, ends, axes, steps = (*bounds, None, None)[:4]
     if starts is None or ends is None:
         node.fail("needs starts and ends")
@@ -53,14 +53,14 @@ def _ranges(node: Node, shape: Shape, bounds: list[Shape | None]) -> Ranges:
         node.fail("starts, ends, axes and steps must have one entry an axis, and steps must not be 0")
     if any(not -len(shape) <= axis < len(shape) for axis in axes):
         node.fail(f"axes {list(axes)}; allowed {-len(shape)} to {len(shape) - 1}")
-    found: Ranges = {}
+    found: SliceRanges = {}
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         size = shape[axis]
         found[axis % len(shape)] = range(size)[slice(start, end, step)]
     return found
 
 
-def _cuts(layout: Layout, taken: Ranges) -> Layout | None:
+def _cuts(layout: LogicalLayout, taken: SliceRanges) -> LogicalLayout | None:
     for axis, indices in taken.items():
         found = cut(layout, axis, indices.start, indices.step, len(indices))
         if found is None:
@@ -69,4 +69,4 @@ def _cuts(layout: Layout, taken: Ranges) -> Layout | None:
     return layout
 
 
-FAMILY = Family(("Slice",), shapes, reference, lower, order="same", result="view", arity=3)
+FAMILY = OperatorFamily(("Slice",), shapes, reference, lower, order="same", result="view", arity=3)

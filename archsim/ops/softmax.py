@@ -10,10 +10,10 @@ from math import prod
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape
-from archsim.ops.kit.access import Access, at
-from archsim.ops.kit.builder import Builder, Parts
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape
+from archsim.ops.kit.access import LogicalAccess, at
+from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.meaning import Meaning
 from archsim.ops.kit.rounding import FUNCTION, Sums, growth
 from archsim.ops.kit.steps import step
@@ -21,7 +21,7 @@ from archsim.ops.kit.steps import step
 PASSES = 5
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input."""
     if inputs[0] is None or not inputs[0].shape:
         node.fail("needs an input of rank 1 or more")
@@ -29,7 +29,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return (inputs[0].shape,)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One vector layer; the dims of a row are whole."""
     source, out = node.inputs[0], node.outputs[0]
     dims = build.dims(out)
@@ -39,19 +39,19 @@ def lower(node: Node, build: Builder) -> None:
         node,
         "vector",
         build.extents(out),
-        (Access("in0", source, index),),
-        Access("out", out, index),
-        parts=Parts(whole=row),
+        (LogicalAccess("in0", source, index),),
+        LogicalAccess("out", out, index),
+        parts=LayerParts(whole=row),
         steps=(step("log_softmax" if node.op == "LogSoftmax" else "softmax", PASSES, ("exp",), over=row),),
     )
 
 
-def reference(node: Node, data: Array) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array) -> tuple[Array, ...]:
     """exp(x - max) / sum, or x - max - log(sum)."""
     return (_softmax(data, _axes(node, data.shape), node.op == "LogSoftmax").astype(data.dtype),)
 
 
-def rounding(node: Node, data: Array) -> Sums:
+def rounding(node: GraphNode, data: Array) -> Sums:
     """Exponents are rounded by their magnitude, which an exponential makes a share of each term of the sum.
 
     With d the distance to the row's maximum and p the softmax, p is off by d + (sum of p * d) + the roundings of a sum
@@ -77,7 +77,7 @@ def _over(log: bool) -> Meaning:
     return lambda call: _softmax(call.values[0], call.axes("over"), log)
 
 
-def _axes(node: Node, shape: Shape) -> tuple[int, ...]:
+def _axes(node: GraphNode, shape: Shape) -> tuple[int, ...]:
     """The axes of a row."""
     rank = len(shape)
     axis = node.integer("axis", -1)
@@ -87,7 +87,7 @@ def _axes(node: Node, shape: Shape) -> tuple[int, ...]:
     return tuple(range(first, rank)) if node.integer("flatten", 0) else (first,)
 
 
-FAMILY = Family(
+FAMILY = OperatorFamily(
     ("Softmax", "LogSoftmax"),
     shapes,
     reference,

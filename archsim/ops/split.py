@@ -7,13 +7,13 @@ from itertools import accumulate
 
 import numpy as np
 
-from archsim.ir.graph import Array, Inputs, Node, Shape, integers_of
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape, integers_of
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.layout import cut
 
 
-def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """Sizes along ``axis`` from the second input, or equal parts (a smaller last one)."""
     if inputs[0] is None:
         node.fail("needs an input")
@@ -28,7 +28,7 @@ def shapes(node: Node, inputs: Inputs) -> tuple[Shape, ...]:
     return tuple((*shape[:axis], size, *shape[axis + 1 :]) for size in sizes)
 
 
-def lower(node: Node, build: Builder) -> None:
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One view per output that is read."""
     axis = _axis(node, len(build.shape(node.inputs[0])))
     sizes = [build.shape(name)[axis] for name in node.outputs]
@@ -36,7 +36,7 @@ def lower(node: Node, build: Builder) -> None:
         build.view(node, name, partial(cut, axis=axis, start=start, step=1, count=size))
 
 
-def reference(node: Node, data: Array, sizes: Array | None = None) -> tuple[Array, ...]:
+def reference(node: GraphNode, data: Array, sizes: Array | None = None) -> tuple[Array, ...]:
     """NumPy's split at the running sums of the sizes."""
     axis = _axis(node, data.ndim)
     if sizes is None:
@@ -47,11 +47,11 @@ def reference(node: Node, data: Array, sizes: Array | None = None) -> tuple[Arra
     return tuple(np.split(data, points, axis=axis))
 
 
-def _axis(node: Node, rank: int) -> int:
+def _axis(node: GraphNode, rank: int) -> int:
     axis = node.integer("axis", 0)
     if not -rank <= axis < rank:
         node.fail(f"axis {axis}; allowed {-rank} to {rank - 1}")
     return axis % rank
 
 
-FAMILY = Family(("Split",), shapes, reference, lower, order="same", result="view")
+FAMILY = OperatorFamily(("Split",), shapes, reference, lower, order="same", result="view")

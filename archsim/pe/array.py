@@ -18,10 +18,10 @@ from archsim.base.errors import ProgramError
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest, streams_of
 from archsim.ir.unroll import Step
-from archsim.sim.clock import Clock
-from archsim.sim.protocols import Demand, Execution, Outcome, Streams
-from archsim.sim.tally import Bill, Entry, memory_entries
-from archsim.sim.tile_engine import Surroundings, TileEngine, elements_of, number_of
+from archsim.sim.clock import ClockDomain
+from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution
+from archsim.sim.tally import CommandBill, TallyEntry, memory_entries
+from archsim.sim.tile_engine import EngineSurroundings, TileEngine, elements_of, number_of
 from archsim.spec.architecture import Array
 
 NOTHING = Fold(0, 0, 0, 0, streams_of(a=0, b=0, acc_read=0, acc_write=0), {"mac": 0})  # of a tile without any work
@@ -29,15 +29,15 @@ PHASES = ("weight_load", "fill_drain", "busy", "fill_drain", "sram_port")  # of 
 
 
 @dataclass(slots=True)
-class Tile:
+class ArrayTile:
     """A tile of given extents: cycles to the end of each stage, streams, actions."""
 
     load_end: int
     fill_end: int
     stream_end: int
     drain_end: int
-    streams: Streams
-    bill: Bill
+    streams: CommandStreams
+    bill: CommandBill
     macs: int
     slots_per_cycle: int
 
@@ -48,8 +48,8 @@ class ArrayEngine(TileEngine):
     ops = ("MATMUL",)
     ports = "array"
 
-    def __init__(self, around: Surroundings, spec: Array, core: int | None = None) -> None:
-        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages), core)
+    def __init__(self, around: EngineSurroundings, spec: Array, core: int | None = None) -> None:
+        super().__init__(around, ClockDomain(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
         self._fold = catalogue.get(spec.dataflow).fold
         self._tiles = self.plans(f"array {spec.name}", self._tile, self._moved)
@@ -57,16 +57,16 @@ class ArrayEngine(TileEngine):
     def run(self, step: Step) -> Execution:
         """One tile: load, fill, stream, drain, and the stretch by short ports at the end."""
         tile = self._tiles.of(step, self.places(step))
-        kernel, clock = self.around.kernel, self.clock
-        start_ps = kernel.now
+        event_loop, clock = self.around.event_loop, self.clock
+        start_ps = event_loop.now
         yield self.begin(step, tile.streams).event
         tile.bill.times[step.command.layer] += 1
-        self.around.tally.streamed(tile.streams.demands, start_ps, kernel.now)
+        self.around.tally.streamed(tile.streams.demands, start_ps, event_loop.now)
         ends = tile.load_end, tile.fill_end, tile.stream_end, tile.drain_end
-        phases = tuple(zip(PHASES, (*clock.edges(start_ps, *ends), kernel.now), strict=True))
-        return Outcome(phases, tile.macs, tile.slots_per_cycle)
+        phases = tuple(zip(PHASES, (*clock.edges(start_ps, *ends), event_loop.now), strict=True))
+        return CommandOutcome(phases, tile.macs, tile.slots_per_cycle)
 
-    def _tile(self, step: Step) -> Tile:
+    def _tile(self, step: Step) -> ArrayTile:
         spec, command = self._spec, step.command
         if len(command.dtypes) != 2:
             raise ProgramError(f"{step.where} of {step.queue}: MATMUL needs two dtypes: inputs, weights")
@@ -77,8 +77,8 @@ class ArrayEngine(TileEngine):
         fill_end = load_end + spec.startup_cycles + fold.cycles_fill
         stream_end = fill_end + fold.cycles_stream
         drain_end = stream_end + fold.cycles_drain
-        actions = [Entry(spec.name, action, count) for action, count in fold.inner_actions.items()]
-        return Tile(
+        actions = [TallyEntry(spec.name, action, count) for action, count in fold.inner_actions.items()]
+        return ArrayTile(
             load_end,
             fill_end,
             stream_end,
@@ -89,10 +89,10 @@ class ArrayEngine(TileEngine):
             ceil(spec.rows * spec.cols * rate),
         )
 
-    def _moved(self, tile: Tile, core: int | None) -> Tile:
+    def _moved(self, tile: ArrayTile, core: int | None) -> ArrayTile:
         streams = self.storage.moved(tile.streams, core, self.core)
         ends = tile.load_end, tile.fill_end, tile.stream_end, tile.drain_end
-        return Tile(*ends, streams, tile.bill, tile.macs, tile.slots_per_cycle)
+        return ArrayTile(*ends, streams, tile.bill, tile.macs, tile.slots_per_cycle)
 
     def _folded(self, step: Step, rate: Fraction) -> Fold:
         spec, nest = self._spec, step.command.nest

@@ -16,13 +16,13 @@ from archsim.ir.program import Queue
 from archsim.pe.array import ArrayEngine
 from archsim.pe.vector import VectorEngine
 from archsim.sim.protocols import Engine
-from archsim.sim.tile_engine import Surroundings
+from archsim.sim.tile_engine import EngineSurroundings
 from archsim.spec.architecture import Architecture
 from archsim.spec.network import queue_core
 from archsim.spec.part import Part
 
 
-class Unit(NamedTuple):
+class EngineCopies(NamedTuple):
     """The engines of one kind that a part of the chip has: ``copies`` of them, each with ``channels`` queues."""
 
     engine: str
@@ -31,17 +31,17 @@ class Unit(NamedTuple):
     channels: int = 1
 
 
-def units(architecture: Architecture) -> Iterator[Unit]:
+def units(architecture: Architecture) -> Iterator[EngineCopies]:
     """All engines of the chip, in the order in which reports list them."""
     dma = architecture.dma
     for engine in ("load",) if dma.merged else ("load", "store"):
-        yield Unit(engine, dma, dma.copies, dma.channels)
+        yield EngineCopies(engine, dma, dma.copies, dma.channels)
     for array in architecture.arrays:
-        yield Unit("array", array, array.copies)
+        yield EngineCopies("array", array, array.copies)
     for vector in architecture.vectors:
-        yield Unit("vector", vector, vector.copies)
+        yield EngineCopies("vector", vector, vector.copies)
     if architecture.host is not None:
-        yield Unit("host", architecture.host, 1)
+        yield EngineCopies("host", architecture.host, 1)
 
 
 def idle_names(architecture: Architecture, queues: Iterable[Queue]) -> list[str]:
@@ -79,7 +79,7 @@ def core_number(queue: str, architecture: Architecture) -> int | None:
     return core
 
 
-def compute_engine(queue: Queue, architecture: Architecture, around: Surroundings) -> Engine:
+def compute_engine(queue: Queue, architecture: Architecture, around: EngineSurroundings) -> Engine:
     """The array or vector engine that runs ``queue``; raises ProgramError when the chip has no such unit."""
     core = core_number(queue.name, architecture)
     for array in architecture.arrays:
@@ -95,7 +95,7 @@ def compute_engine(queue: Queue, architecture: Architecture, around: Surrounding
     )
 
 
-def _names(unit: Unit, core: int) -> list[str]:
+def _names(unit: EngineCopies, core: int) -> list[str]:
     if unit.engine == "host":
         return ["host"]
     numbers = ["", *map(str, range(1, unit.channels))]

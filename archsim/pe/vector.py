@@ -13,23 +13,23 @@ from math import prod
 from archsim.base.errors import ProgramError
 from archsim.facts.vector_cost import vector_cycles
 from archsim.ir.unroll import Step
-from archsim.sim.clock import Clock
-from archsim.sim.protocols import Execution, Outcome, Streams
-from archsim.sim.tally import Bill, Entry, memory_entries
-from archsim.sim.tile_engine import Surroundings, TileEngine, elements_of
+from archsim.sim.clock import ClockDomain
+from archsim.sim.protocols import CommandOutcome, CommandStreams, Execution
+from archsim.sim.tally import CommandBill, TallyEntry, memory_entries
+from archsim.sim.tile_engine import EngineSurroundings, TileEngine, elements_of
 from archsim.spec.architecture import Vector
 
 MAC = "mac"  # the function whose every element is a multiply-accumulate
 
 
 @dataclass(slots=True)
-class Pass:
+class VectorPass:
     """A VECTOR command of given extents: cycles, streams, actions, and the MACs that it is where it multiplies and
     adds up."""
 
     cycles: int
-    streams: Streams
-    bill: Bill
+    streams: CommandStreams
+    bill: CommandBill
     macs: int
 
 
@@ -39,26 +39,26 @@ class VectorEngine(TileEngine):
     ops = ("VECTOR",)
     ports = "vector"
 
-    def __init__(self, around: Surroundings, spec: Vector, core: int | None = None) -> None:
-        super().__init__(around, Clock(spec.clock_hz, spec.sync_stages), core)
+    def __init__(self, around: EngineSurroundings, spec: Vector, core: int | None = None) -> None:
+        super().__init__(around, ClockDomain(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
         self._passes = self.plans(f"vector {spec.name}", self._pass, self._moved)
 
     def run(self, step: Step) -> Execution:
         """One command: busy, and the stretch by short ports at the end."""
         work = self._passes.of(step, self.places(step))
-        kernel = self.around.kernel
-        start_ps = kernel.now
+        event_loop = self.around.event_loop
+        start_ps = event_loop.now
         yield self.begin(step, work.streams).event
         work.bill.times[step.command.layer] += 1
-        self.around.tally.streamed(work.streams.demands, start_ps, kernel.now)
+        self.around.tally.streamed(work.streams.demands, start_ps, event_loop.now)
         (busy_end_ps,) = self.clock.edges(start_ps, work.cycles)
-        return Outcome((("busy", busy_end_ps), ("sram_port", kernel.now)), work.macs)
+        return CommandOutcome((("busy", busy_end_ps), ("sram_port", event_loop.now)), work.macs)
 
-    def _moved(self, work: Pass, core: int | None) -> Pass:
-        return Pass(work.cycles, self.storage.moved(work.streams, core, self.core), work.bill, work.macs)
+    def _moved(self, work: VectorPass, core: int | None) -> VectorPass:
+        return VectorPass(work.cycles, self.storage.moved(work.streams, core, self.core), work.bill, work.macs)
 
-    def _pass(self, step: Step) -> Pass:
+    def _pass(self, step: Step) -> VectorPass:
         spec, command = self._spec, step.command
         elements = prod(step.extents.values())
         if len(command.dtypes) != 1:
@@ -76,9 +76,9 @@ class VectorEngine(TileEngine):
             self.demand(step, number, elements_of(region, step), write=number >= len(command.reads))
             for number, region in enumerate((*command.reads, *command.writes))
         ]
-        actions = [Entry(spec.name, "lane_ops", elements * command.passes)]
-        actions += [Entry(spec.name, name, elements) for name in command.slow]
-        return Pass(
+        actions = [TallyEntry(spec.name, "lane_ops", elements * command.passes)]
+        actions += [TallyEntry(spec.name, name, elements) for name in command.slow]
+        return VectorPass(
             cycles,
             self.storage.streams(demands, cycles, self.clock),
             self.around.tally.bill([*actions, *memory_entries(demands)]),

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from archsim.ir.activity import CAUSES, Activity, to_cycles
 from archsim.ir.causes import OF_ARRAYS
-from archsim.ir.timeline import State, Timeline
+from archsim.ir.timeline import Timeline, UnitState
 from archsim.sim.blame import timelines
 
-Row = Mapping[State, int]
+StateCycles = Mapping[UnitState, int]
 _PS = 10**12
 
 
 @dataclass(frozen=True, slots=True)
-class Cube:
+class AttributionCube:
     """``rows``: unit -> (layer, cause, operand) -> reference-clock cycles; each row sums to ``cycles_total``.
 
     ``timelines`` are the same in picoseconds, segment by segment.
@@ -34,7 +34,7 @@ class Cube:
     clock_hz: int
     total_ps: int
     cycles_total: int
-    rows: Mapping[str, Row]
+    rows: Mapping[str, StateCycles]
     timelines: Mapping[str, Timeline]
 
     def time_breakdown(self) -> dict[str, dict[str, int]]:
@@ -57,7 +57,7 @@ class Cube:
 
     def stalls(self, units: Iterable[str]) -> dict[str, dict[str, int]]:
         """Layer -> 'cause.operand' -> cycles over ``units``: stalls, launch and imbalance, in the order of CAUSES."""
-        sums: dict[str, dict[State, int]] = {}
+        sums: dict[str, dict[UnitState, int]] = {}
         for unit in units:
             for state, cycles in self.rows[unit].items():
                 if cycles and state.cause in OF_ARRAYS:
@@ -67,22 +67,22 @@ class Cube:
             layer: {_key(state): found[state] for state in sorted(found, key=_order)} for layer, found in sums.items()
         }
 
-    def cycles(self, unit: str, clock_hz: int) -> Row:
+    def cycles(self, unit: str, clock_hz: int) -> StateCycles:
         """The row of ``unit`` in cycles of any clock."""
         if clock_hz == self.clock_hz:
             return self.rows[unit]
         return _row(self.timelines[unit], self.total_ps, clock_hz)
 
 
-def attribute(activity: Activity) -> Cube:
+def attribute(activity: Activity) -> AttributionCube:
     """The cube of an Activity; raises SimulationError when its waits depend on each other."""
     found = timelines(activity)
     rows = {unit: _row(timeline, activity.total_ps, activity.clock_hz) for unit, timeline in found.items()}
     cycles_total = to_cycles(activity.total_ps, activity.clock_hz)
-    return Cube(activity.clock_hz, activity.total_ps, cycles_total, rows, found)
+    return AttributionCube(activity.clock_hz, activity.total_ps, cycles_total, rows, found)
 
 
-def _row(timeline: Timeline, total_ps: int, clock_hz: int) -> dict[State, int]:
+def _row(timeline: Timeline, total_ps: int, clock_hz: int) -> dict[UnitState, int]:
     if not timeline.states:
         return {}
     edges = boundaries(np.append(timeline.start_ps[1:], total_ps), clock_hz)
@@ -99,9 +99,9 @@ def boundaries(times_ps: NDArray[np.int64], hz: int) -> NDArray[Any]:
     return found
 
 
-def _key(state: State) -> str:
+def _key(state: UnitState) -> str:
     return f"{state.cause}.{state.operand}" if state.operand else state.cause
 
 
-def _order(state: State) -> tuple[int, str]:
+def _order(state: UnitState) -> tuple[int, str]:
     return CAUSES.index(state.cause), state.operand

@@ -39,14 +39,14 @@ import numpy as np
 from archsim.base.arrays import IntArray
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
-from archsim.ir.records import Columns, Records
+from archsim.ir.records import RecordColumns, Records
 from archsim.ir.rows import Record
-from archsim.ir.timeline import State, Timeline
+from archsim.ir.timeline import Timeline, UnitState
 from archsim.sim.holders import IDLE, NOBODY, Holders, core_and_kind
 
 # Of a command that waited: its number, end of the one before, its start, producing unit or -1, producing command, its
 # end, its last holder, the waiter.
-Wait = tuple[int, int, int, int, int, int, int, int]
+WaitRow = tuple[int, int, int, int, int, int, int, int]
 
 
 def timelines(activity: Activity) -> dict[str, Timeline]:
@@ -87,8 +87,8 @@ class _Unit:
         self.last = np.full(len(records), NOBODY)
         self.last[stretches.record] = work
         self.ready = 0
-        self._waits: Iterator[Wait] = iter(())
-        self._wait: Wait = (0,) * 8
+        self._waits: Iterator[WaitRow] = iter(())
+        self._wait: WaitRow = (0,) * 8
         self.starts: list[int] = []
         self.holders: list[int] = []
         self._waiters: list[tuple[int, int]] = []
@@ -98,7 +98,7 @@ class _Unit:
         self._work_starts: list[int] = stretches.start_ps[alone].tolist()
         self._work: list[int] = work[alone].tolist()
 
-    def plan(self, columns: Columns, producer: IntArray, ended_ps: IntArray, last: IntArray) -> None:
+    def plan(self, columns: RecordColumns, producer: IntArray, ended_ps: IntArray, last: IntArray) -> None:
         """Say of each command its producing unit, when the command there ended, and its last holder."""
         before_ps = np.concatenate(([0], self.end_ps))[:-1]
         at = np.flatnonzero(columns.start_ps > before_ps)
@@ -159,7 +159,7 @@ class _Unit:
         for end_ps, layer in last_ends:
             if end_ps > now:
                 starts.append(now)
-                codes.append(holders.code(State(layer, "imbalance", "")))
+                codes.append(holders.code(UnitState(layer, "imbalance", "")))
                 now = end_ps
         if now < total_ps:
             starts.append(now)

@@ -16,7 +16,7 @@ from archsim.base.units import PS_PER_S
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class ClockDomain:
     """One clock domain: frequency and the synchroniser stages at its border."""
 
     hz: int
@@ -65,7 +65,7 @@ class Clock:
         cycle = -(-time_ps * self.hz // PS_PER_S)
         return cycle * parts if cycle * PS_PER_S // self.hz == time_ps else time_ps * self.hz * parts // PS_PER_S
 
-    def crosses(self, giver: Clock) -> bool:
+    def crosses(self, giver: ClockDomain) -> bool:
         """Whether a signal from ``giver`` enters this domain from another one."""
         return self.hz != giver.hz
 

@@ -34,7 +34,7 @@ _PS = 10**12
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class PathSegment:
     """[start_ps, end_ps) of the path: ``layer`` and ``cause`` that it is charged to, ``unit`` that ran ('' in gaps)."""
 
     start_ps: int
@@ -44,29 +44,29 @@ class Segment:
     unit: str
 
 
-def critical_path(activity: Activity, clocks_hz: Mapping[str, int] | None = None) -> tuple[Segment, ...]:
+def critical_path(activity: Activity, clocks_hz: Mapping[str, int] | None = None) -> tuple[PathSegment, ...]:
     """Segments of the critical path in order of time, tiling [0, total) without gap.
 
     ``clocks_hz``: the clock of each unit that is an array, the chip's where it is not said.
     """
     clocks_hz = clocks_hz or {}
-    backwards: list[Segment] = []
+    backwards: list[PathSegment] = []
     covered = activity.total_ps
     record = _last(activity)
     if record is None or record.end_ps < covered:
-        backwards.append(Segment(record.end_ps if record else 0, covered, HOST, "launch", ""))
+        backwards.append(PathSegment(record.end_ps if record else 0, covered, HOST, "launch", ""))
     while record is not None:
         own_hz = clocks_hz.get(record.unit, activity.clock_hz)
         backwards.extend(reversed(list(_segments(record, own_hz))))
         before = _predecessor(activity.records, record)
         reached = before.end_ps if before else 0
         if reached < record.start_ps:
-            backwards.append(Segment(reached, record.start_ps, record.layer or HOST, "dependency", ""))
+            backwards.append(PathSegment(reached, record.start_ps, record.layer or HOST, "dependency", ""))
         record = before
     return tuple(segment for segment in reversed(backwards) if segment.end_ps > segment.start_ps)
 
 
-def critical_cycles(path: tuple[Segment, ...], clock_hz: int) -> dict[str, dict[str, int]]:
+def critical_cycles(path: tuple[PathSegment, ...], clock_hz: int) -> dict[str, dict[str, int]]:
     """Layer -> cause -> cycles on the path; sums to the run's cycles, exactly (boundaries are rounded)."""
     found: dict[str, dict[str, int]] = {}
     for segment in path:
@@ -106,16 +106,16 @@ def _predecessor(records: Mapping[str, Records], record: Record) -> Record | Non
     return records[unit][index]
 
 
-def _segments(record: Record, own_hz: int) -> Iterator[Segment]:
+def _segments(record: Record, own_hz: int) -> Iterator[PathSegment]:
     layer = record.layer or HOST
     for start, end, phase in phases(record):
         cause = _cause(record.op, phase)
         if cause != "compute" or not record.slots_per_cycle:
-            yield Segment(start, end, layer, cause, record.unit)
+            yield PathSegment(start, end, layer, cause, record.unit)
             continue
         useful = min(end, start + record.macs * _PS // (record.slots_per_cycle * own_hz))
-        yield Segment(start, useful, layer, cause, record.unit)
-        yield Segment(useful, end, layer, "edge_underfill", record.unit)
+        yield PathSegment(start, useful, layer, cause, record.unit)
+        yield PathSegment(useful, end, layer, "edge_underfill", record.unit)
 
 
 def _cause(op: str, phase: str) -> str:

@@ -21,16 +21,16 @@ import simpy
 from simpy.events import NORMAL, URGENT, Event
 
 from archsim.base.errors import SimulationError
-from archsim.sim.clock import Clock
+from archsim.sim.clock import ClockDomain
 
-__all__ = ["Completed", "Event", "Kernel", "Model", "ProcessBody", "Request"]
+__all__ = ["Event", "EventLoop", "ProcessBody", "SideCompletion", "SideModel", "SideRequest"]
 
 ProcessBody = Generator[Event, Any, None]
 HORIZON_PS = 1 << 62  # the bound of a model when no other event is pending: beyond every simulated time
 IDLE_PS = HORIZON_PS + 1
 
 
-class Request(Protocol):
+class SideRequest(Protocol):
     """What a model takes; ``id`` is unique among the requests under way."""
 
     @property
@@ -38,7 +38,7 @@ class Request(Protocol):
         """Comes back in the completion."""
 
 
-class Completed(Protocol):
+class SideCompletion(Protocol):
     """What a model gives back."""
 
     @property
@@ -50,13 +50,13 @@ class Completed(Protocol):
         """When the request ended."""
 
 
-class Model(Protocol):
+class SideModel(Protocol):
     """A machine that is simulated beside the processes, such as a DRAM controller."""
 
     def submit(self, at_ps: int, transfers: Sequence[Any], /) -> None:
         """Take the requests of one instant, in service order."""
 
-    def advance(self, until_ps: int, /) -> Sequence[Completed]:
+    def advance(self, until_ps: int, /) -> Sequence[SideCompletion]:
         """Run to the first instant <= ``until_ps`` with completions and return them, else []."""
 
     def next_event_ps(self) -> int | None:
@@ -71,10 +71,10 @@ class _Port:
 
     __slots__ = ("earliest", "model", "next_ps", "pending", "waiting")
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: SideModel) -> None:
         self.model = model
-        self.pending: list[tuple[tuple[int, ...], Request]] = []
-        self.waiting: dict[int, tuple[Event, Clock]] = {}  # request -> who waits, on edges of which clock
+        self.pending: list[tuple[tuple[int, ...], SideRequest]] = []
+        self.waiting: dict[int, tuple[Event, ClockDomain]] = {}  # request -> who waits, on edges of which clock
         self.earliest: list[tuple[int, int]] = []  # heap of (no end before, request), also of requests that have ended
         self.next_ps = IDLE_PS
 
@@ -112,7 +112,7 @@ class _Process:
             awaited.callbacks.append(self.resume)
 
 
-class Kernel:
+class EventLoop:
     """Simulated time; ``now`` is the present instant in ps."""
 
     def __init__(self) -> None:
@@ -142,12 +142,14 @@ class Kernel:
         _schedule(first, 0, URGENT)
         return process.ended
 
-    def attach(self, model: Model) -> int:
+    def attach(self, model: SideModel) -> int:
         """Register a model; returns its number for ``submit``."""
         self._ports.append(_Port(model))
         return len(self._ports) - 1
 
-    def submit(self, model: int, order: tuple[int, ...], request: Request, clock: Clock, least_ps: int = 0) -> Event:
+    def submit(
+        self, model: int, order: tuple[int, ...], request: SideRequest, clock: ClockDomain, least_ps: int = 0
+    ) -> Event:
         """Hand ``request`` to a model at the end of this instant.
 
         The event carries the completion; it happens at the first edge of ``clock`` at or after it. ``order`` =
@@ -220,7 +222,7 @@ class Kernel:
         port.look_ahead()
 
 
-def _order(entry: tuple[tuple[int, ...], Request]) -> tuple[int, ...]:
+def _order(entry: tuple[tuple[int, ...], SideRequest]) -> tuple[int, ...]:
     return entry[0]
 
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from archsim.base.arrays import IntArray
 from archsim.ir.activity import CAUSES
-from archsim.ir.records import Columns, Records, Stretches
-from archsim.ir.timeline import State, Timeline
+from archsim.ir.records import CommandStretches, RecordColumns, Records
+from archsim.ir.timeline import Timeline, UnitState
 
 MOVES = ("MOVE", "GATHER", "SCATTER")
 MOVE_STALLS = {"dram": "stall_dram", "noc": "stall_noc", "sram_port": "stall_sram_port"}
 NOBODY = 0  # the holder where no command is to blame
-IDLE = State("", "idle", "")
+IDLE = UnitState("", "idle", "")
 _BUSY = {"fill_drain": "fill_drain", "weight_load": "weight_load", "sram_port": "stall_sram_port"}
 _CAUSE = {cause: number for number, cause in enumerate(CAUSES)}
 _STALLS = np.array([cause.startswith("stall_") for cause in CAUSES])
@@ -56,10 +56,10 @@ class Holders:
         self._names: dict[str, int] = {"": 0}
         self._holders = [_Holder(0, 0, 0, 0, 0, _CAUSE["stall_dependency"], 0, 0)]
         self._waiters = [_Waiter(0, 0, 0, 0)]  # 0: who works
-        self._states: dict[int, State] = {}
+        self._states: dict[int, UnitState] = {}
         self._tables: tuple[IntArray, IntArray] | None = None
 
-    def unit(self, records: Records, stretches: Stretches, columns: Columns) -> tuple[IntArray, IntArray]:
+    def unit(self, records: Records, stretches: CommandStretches, columns: RecordColumns) -> tuple[IntArray, IntArray]:
         """The holder of each stretch of a unit, and the waiter of each command; numbers them anew."""
         core, kind = map(self._name, core_and_kind(records.unit))
         kinds: dict[tuple[str, str, str], int] = {}
@@ -96,7 +96,7 @@ class Holders:
         found = np.where(waiter == 0, works, found)
         return self._code(np.where(waiter == 0, layer, own_layer), found, np.where(_STALLS[found], role, 0))
 
-    def code(self, state: State) -> int:
+    def code(self, state: UnitState) -> int:
         """The code of a state."""
         layer, cause, operand = state
         return int(self._code(np.array(self._name(layer)), np.array(_CAUSE[cause]), np.array(self._name(operand))))
@@ -119,10 +119,10 @@ class Holders:
         found: IntArray = (layer << 32 | operand << 8) | cause
         return found
 
-    def _state(self, code: int, names: Sequence[str]) -> State:
+    def _state(self, code: int, names: Sequence[str]) -> UnitState:
         found = self._states.get(code)
         if found is None:
-            found = State(names[code >> 32], CAUSES[code & 0xFF], names[code >> 8 & 0xFFFFFF])
+            found = UnitState(names[code >> 32], CAUSES[code & 0xFF], names[code >> 8 & 0xFFFFFF])
             self._states[code] = found
         return found
 

@@ -26,7 +26,7 @@ from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.causes import SLOTS
 from archsim.ir.records import Records
-from archsim.sim.attribution import Cube, boundaries
+from archsim.sim.attribution import AttributionCube, boundaries
 from archsim.sim.holders import core_and_kind
 from archsim.spec.architecture import Architecture, Array
 
@@ -86,7 +86,7 @@ def array_units(activity: Activity, architecture: Architecture) -> dict[str, Arr
     return found
 
 
-def mac_breakdown(activity: Activity, architecture: Architecture, cube: Cube) -> dict[str, int]:
+def mac_breakdown(activity: Activity, architecture: Architecture, cube: AttributionCube) -> dict[str, int]:
     """MAC slots by reason, in the order of ``SLOTS``; sums to ceil(cycles_total x peak MACs per cycle), exactly."""
     total = cube.cycles_total * peak_macs_per_cycle(architecture)
     shares = dict.fromkeys(SLOTS, Fraction(0))
@@ -111,7 +111,7 @@ def whole(shares: Mapping[str, Fraction], total: int) -> dict[str, int]:
     return floors
 
 
-def _unit_slots(records: Records, array: Array, cube: Cube, unit: str) -> Iterator[tuple[str, Fraction]]:
+def _unit_slots(records: Records, array: Array, cube: AttributionCube, unit: str) -> Iterator[tuple[str, Fraction]]:
     peak = array.peak_macs_per_cycle
     for state, cycles in cube.cycles(unit, array.clock_hz).items():
         if state.cause not in ("busy", "idle"):

@@ -13,7 +13,7 @@ class Message(NamedTuple):
     flits: int
 
 
-class Batch(NamedTuple):
+class MessageBatch(NamedTuple):
     """Messages that enter the network together; after a ``request``: at the first edge after that has arrived."""
 
     messages: tuple[Message, ...]

@@ -13,15 +13,15 @@ from typing import Any, Generic, TypeVar
 
 from archsim.ir.program import Clip, Command, Region
 from archsim.ir.unroll import Step
-from archsim.sim.stores import Stores
+from archsim.sim.stores import OperandStores
 from archsim.spec.network import core_of, part_of
 
 OWN = "[]"  # behind the name of a memory: the engine's core's own copy of it
 
-Plan = TypeVar("Plan")
+_Plan = TypeVar("_Plan")
 
 
-class Shared:
+class SharedPlans:
     """The plans of all engines of a chip that are built alike. ``kinds``: a number for each kind of command."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Shared:
         self.plans: dict[tuple[int, ...], tuple[int | None, Any]] = {}  # and the core that has made it
 
 
-class Plans(Generic[Plan]):
+class EnginePlans(Generic[_Plan]):
     """Plans of one engine, of ``core``. ``family``: what engines have in common whose plans are the same.
 
     ``make`` makes a plan of a command; ``move`` gives the same plan between the memories of another core.
@@ -37,12 +37,12 @@ class Plans(Generic[Plan]):
 
     def __init__(
         self,
-        shared: Shared,
+        shared: SharedPlans,
         family: str,
-        stores: Stores,
+        stores: OperandStores,
         core: int | None,
-        make: Callable[[Step], Plan],
-        move: Callable[[Plan, int | None], Plan],
+        make: Callable[[Step], _Plan],
+        move: Callable[[_Plan, int | None], _Plan],
     ) -> None:
         self._shared = shared
         self._family = family
@@ -50,9 +50,9 @@ class Plans(Generic[Plan]):
         self._core = core
         self._make = make
         self._move = move
-        self._own: dict[tuple[int, ...], Plan] = {}
+        self._own: dict[tuple[int, ...], _Plan] = {}
 
-    def of(self, step: Step, places: tuple[int, ...]) -> Plan:
+    def of(self, step: Step, places: tuple[int, ...]) -> _Plan:
         """The plan of ``step``; ``places``: where in the pattern of banks its operands begin."""
         kept = step.kept
         clips = kept.get("clips")
@@ -61,12 +61,12 @@ class Plans(Generic[Plan]):
         key = (id(step.extents), step.fresh, *places)  # repetitions of equal extents share them
         if clips:
             key += tuple([bound for clip in clips for bound in _left(clip, step)])
-        plan: Plan | None = kept.get(key)
+        plan: _Plan | None = kept.get(key)
         if plan is None:
             plan = kept[key] = self._own_plan(step, key)
         return plan
 
-    def _own_plan(self, step: Step, key: tuple[int, ...]) -> Plan:
+    def _own_plan(self, step: Step, key: tuple[int, ...]) -> _Plan:
         kind = step.kept.get("kind")
         if kind is None:
             kind = step.kept["kind"] = self._kind(step)
@@ -76,7 +76,7 @@ class Plans(Generic[Plan]):
             plan = self._own[key] = self._shared_plan(key, step)
         return plan
 
-    def _shared_plan(self, key: tuple[int, ...], step: Step) -> Plan:
+    def _shared_plan(self, key: tuple[int, ...], step: Step) -> _Plan:
         found = self._shared.plans.get(key)
         if found is None:
             found = self._shared.plans[key] = self._core, self._make(step)

@@ -10,16 +10,16 @@ from collections.abc import Generator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
-from archsim.ir.footprint import Footprint
+from archsim.ir.footprint import ByteFootprint
 from archsim.ir.unroll import Step
-from archsim.sim.clock import Clock
+from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
 
 Cycles = int | Fraction
 Phases = tuple[tuple[str, int], ...]
 
 
-class Outcome(NamedTuple):
+class CommandOutcome(NamedTuple):
     """How a command went; fields as in ``Record``."""
 
     phases: Phases = ()
@@ -27,19 +27,19 @@ class Outcome(NamedTuple):
     slots_per_cycle: int = 0
 
 
-Execution = Generator[Event, Any, Outcome]
+Execution = Generator[Event, Any, CommandOutcome]
 
 
 class Engine(Protocol):
     """Runs one command at a time."""
 
-    clock: Clock
+    clock: ClockDomain
 
     def execute(self, step: Step) -> Execution:
         """Run ``step`` from this instant, an edge, to its end, an edge; raises ProgramError for what it cannot run."""
 
 
-class Launch(NamedTuple):
+class PipelinedCommand(NamedTuple):
     """A command on its way in a pipelined engine: when it ends, when the next one may start."""
 
     end_ps: int
@@ -49,13 +49,13 @@ class Launch(NamedTuple):
 class Pipeline(Protocol):
     """Runs several commands at once, ends in order: the host."""
 
-    clock: Clock
+    clock: ClockDomain
 
-    def launch(self, step: Step, start_ps: int) -> Launch:
+    def launch(self, step: Step, start_ps: int) -> PipelinedCommand:
         """Start ``step`` at ``start_ps``."""
 
 
-class Place(NamedTuple):
+class StreamPlace(NamedTuple):
     """Where a stream goes: over what is ``touched`` of an operand, again and again, in address order.
 
     ``operand``: its number among what the command reads, then writes; ``shift``: bytes from the region's own offset to
@@ -63,7 +63,7 @@ class Place(NamedTuple):
     (``Storage.address_granule``).
     """
 
-    touched: Footprint
+    touched: ByteFootprint
     operand: int
     shift: int = 0
     first_byte: int = 0
@@ -80,10 +80,10 @@ class Demand(NamedTuple):
     size_bytes: int
     accesses: int
     lost_cycles: Cycles = 0
-    place: Place | None = None
+    place: StreamPlace | None = None
 
 
-class Flow(Protocol):
+class RunningStreams(Protocol):
     """Streams under way."""
 
     @property
@@ -99,7 +99,7 @@ class Flow(Protocol):
         """When it has ended, the time of that."""
 
 
-class Streams(Protocol):
+class CommandStreams(Protocol):
     """The streams of a command, ready to start: natural duration and demands on ports."""
 
     @property
@@ -111,13 +111,13 @@ class Streams(Protocol):
         """What is moved, one for each memory and direction."""
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[StreamPlace, ...]:
         """Where the streams go that load some banks more than others."""
 
-    def at(self, first_bytes: tuple[int, ...]) -> Streams:
+    def at(self, first_bytes: tuple[int, ...]) -> CommandStreams:
         """The same with the ``places`` at these addresses."""
 
-    def begin(self) -> Flow:
+    def begin(self) -> RunningStreams:
         """Start at the present instant, an edge of the engine's clock."""
 
 
@@ -125,7 +125,13 @@ class Storage(Protocol):
     """The on-chip memories, as one engine sees them over its ports."""
 
     def demand(
-        self, memory: str, size_bytes: int, *, write: bool, accesses: int | None = None, place: Place | None = None
+        self,
+        memory: str,
+        size_bytes: int,
+        *,
+        write: bool,
+        accesses: int | None = None,
+        place: StreamPlace | None = None,
     ) -> Demand:
         """A stream of ``size_bytes``; ``accesses`` and ``place`` unless its bytes are contiguous.
 
@@ -142,10 +148,10 @@ class Storage(Protocol):
     def address_granule(self, memory: str) -> int:
         """Addresses that differ by a multiple of this cost the same (1: all addresses do, also in other memories)."""
 
-    def shortest(self, demands: Sequence[Demand], clock: Clock) -> Fraction:
+    def shortest(self, demands: Sequence[Demand], clock: ClockDomain) -> Fraction:
         """Cycles of ``clock`` that ``demands`` take at least, alone on their ports, without conflicts in banks."""
 
-    def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: Clock) -> Streams:
+    def streams(self, demands: Sequence[Demand], cycles: Cycles, clock: ClockDomain) -> CommandStreams:
         """Streams of a command of ``cycles`` cycles, or as many more as its slowest stream takes at the banks.
 
         Raises ProgramError when bytes are to move in no time.

@@ -12,23 +12,23 @@ from itertools import chain, islice
 
 from archsim.base.errors import ProgramError
 from archsim.ir.program import Queue
-from archsim.ir.records import Records, Text
-from archsim.ir.unroll import Resolved, Step, unroll
-from archsim.sim.events import Event, Kernel, ProcessBody
-from archsim.sim.protocols import Engine, Outcome, Pipeline
-from archsim.sim.tokens import INITIAL, Arrival, Counter, Sink
+from archsim.ir.records import CommandText, Records
+from archsim.ir.unroll import ResolvedTokens, Step, unroll
+from archsim.sim.events import Event, EventLoop, ProcessBody
+from archsim.sim.protocols import CommandOutcome, Engine, Pipeline
+from archsim.sim.tokens import INITIAL, TokenArrival, TokenCounter, TokenSink
 from archsim.sim.wiring import Wiring
 
 AHEAD = 64  # commands
-Waits = tuple[tuple[Counter, int], ...]
-Signals = tuple[tuple[Sink, int], ...]
+TokenWaits = tuple[tuple[TokenCounter, int], ...]
+TokenSignals = tuple[tuple[TokenSink, int], ...]
 
 
 class TokenQueue:
     """The token side of a queue: head command, waits, signals, records."""
 
-    def __init__(self, kernel: Kernel, queue: Queue) -> None:
-        self.kernel = kernel
+    def __init__(self, event_loop: EventLoop, queue: Queue) -> None:
+        self.event_loop = event_loop
         self.name = queue.name
         self.queue = queue
         self.head: Step | None = None
@@ -63,7 +63,7 @@ class TokenQueue:
             return []
         return [(c.name, n, len(c.tokens)) for c, n in self.head.takes if len(c.tokens) < n]
 
-    def blocked(self, waits: Waits) -> Event | None:
+    def blocked(self, waits: TokenWaits) -> Event | None:
         """None when all tokens are here, else the event of the last one's coming."""
         lacking = 0
         for counter, count in waits:
@@ -73,13 +73,13 @@ class TokenQueue:
         if not lacking:
             return None
         self._lacking = lacking
-        self._met = self.kernel.event()
+        self._met = self.event_loop.event()
         return self._met
 
-    def close(self, step: Step, head_ps: int, start_ps: int, last: Arrival, outcome: Outcome) -> None:
+    def close(self, step: Step, head_ps: int, start_ps: int, last: TokenArrival, outcome: CommandOutcome) -> None:
         """The command ends now: signal and record. ``last``: the token that met its last wait."""
-        end_ps = self.kernel.now
-        signals: Signals = step.gives
+        end_ps = self.event_loop.now
+        signals: TokenSignals = step.gives
         if signals:
             arrival = end_ps, self.name, step.index
             for sink, count in signals:
@@ -87,20 +87,20 @@ class TokenQueue:
         text = step.kept.get("text")
         if text is None:
             command = step.command
-            text = self.records.text(Text(command.name, command.op, command.layer, command.role))
+            text = self.records.text(CommandText(command.name, command.op, command.layer, command.role))
             step.kept["text"] = text
         seen_ps, unit, number = last
         critical = (unit, number) if seen_ps > head_ps else None
         self.records.add(text, (head_ps, start_ps, end_ps), critical, *outcome)
 
-    def _waits(self, tokens: Resolved) -> Waits:
+    def _waits(self, tokens: ResolvedTokens) -> TokenWaits:
         counters = self._connected().counters[self.name]
         merged: dict[str, int] = {}
         for name, count in tokens:
             merged[name] = merged.get(name, 0) + count
         return tuple([(counters[name], count) for name, count in merged.items() if count])
 
-    def _signals(self, tokens: Resolved) -> Signals:
+    def _signals(self, tokens: ResolvedTokens) -> TokenSignals:
         sinks = self._connected().sinks[self.name]
         return tuple([(sink, count) for name, count in tokens if count for sink in sinks[name]])
 
@@ -113,23 +113,23 @@ class TokenQueue:
 class CommandQueue(TokenQueue):
     """Runs its commands one after the other on one engine."""
 
-    def __init__(self, kernel: Kernel, queue: Queue, engine: Engine) -> None:
-        super().__init__(kernel, queue)
+    def __init__(self, event_loop: EventLoop, queue: Queue, engine: Engine) -> None:
+        super().__init__(event_loop, queue)
         self.engine = engine
         self.clock = engine.clock
 
     def run(self) -> ProcessBody:
         """The process."""
-        kernel, engine = self.kernel, self.engine
+        event_loop, engine = self.event_loop, self.engine
         for step in self.commands():
             self.head = step
-            waits: Waits = step.takes
-            head_ps = kernel.now
+            waits: TokenWaits = step.takes
+            head_ps = event_loop.now
             blocked = self.blocked(waits)
             if blocked is not None:
                 yield blocked
             last = take(waits)
-            start_ps = kernel.now
+            start_ps = event_loop.now
             outcome = yield from engine.execute(step)
             self.close(step, head_ps, start_ps, last, outcome)
         self.ended = True
@@ -141,39 +141,39 @@ class PipelinedQueue(TokenQueue):
     Records do not overlap: a command is shown from the end of the one before it.
     """
 
-    def __init__(self, kernel: Kernel, queue: Queue, engine: Pipeline) -> None:
-        super().__init__(kernel, queue)
+    def __init__(self, event_loop: EventLoop, queue: Queue, engine: Pipeline) -> None:
+        super().__init__(event_loop, queue)
         self.engine = engine
         self.clock = engine.clock
         self._last_end_ps = 0
 
     def run(self) -> ProcessBody:
         """The process."""
-        kernel = self.kernel
+        event_loop = self.event_loop
         end_ps = 0
         for step in self.commands():
             self.head = step
-            waits: Waits = step.takes
+            waits: TokenWaits = step.takes
             blocked = self.blocked(waits)
             if blocked is not None:
                 yield blocked
             last = take(waits)
-            end_ps, free_ps = self.engine.launch(step, kernel.now)
-            kernel.at(end_ps, partial(self._end, step, last))
-            if free_ps > kernel.now:
-                yield kernel.timeout(free_ps - kernel.now)
-        if end_ps > kernel.now:
-            yield kernel.timeout(end_ps - kernel.now)
+            end_ps, free_ps = self.engine.launch(step, event_loop.now)
+            event_loop.at(end_ps, partial(self._end, step, last))
+            if free_ps > event_loop.now:
+                yield event_loop.timeout(free_ps - event_loop.now)
+        if end_ps > event_loop.now:
+            yield event_loop.timeout(end_ps - event_loop.now)
         self.ended = True
 
-    def _end(self, step: Step, last: Arrival) -> None:
+    def _end(self, step: Step, last: TokenArrival) -> None:
         head_ps = self._last_end_ps
         start_ps = max(head_ps, last[0])
-        self._last_end_ps = self.kernel.now
-        self.close(step, head_ps, start_ps, last, Outcome((("launch", self.kernel.now),)))
+        self._last_end_ps = self.event_loop.now
+        self.close(step, head_ps, start_ps, last, CommandOutcome((("launch", self.event_loop.now),)))
 
 
-def take(waits: Waits) -> Arrival:
+def take(waits: TokenWaits) -> TokenArrival:
     """Take the tokens, which are here; returns the one that came last, of several the lowest (unit, number)."""
     last = INITIAL
     for counter, count in waits:

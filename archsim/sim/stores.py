@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from archsim.base.errors import ProgramError, nearest
-from archsim.ir.program import Node, Program, Queue, Region, Ring, Tensor
+from archsim.ir.program import PlacedTensor, Program, ProgramNode, Queue, Region, Ring
 from archsim.ir.unroll import Step, unroll
-from archsim.sim.tokens import Counter
+from archsim.sim.tokens import TokenCounter
 from archsim.sim.wiring import Wiring, commands_of
 
 
-class Site:
+class OperandSite:
     """Where an operand of a queue lies: at a base or, in a ring, in the slot that the queue took last.
 
     ``starts``: of a ring that retains bytes, at which byte of it each slot begins.
@@ -20,7 +20,9 @@ class Site:
 
     __slots__ = ("_base", "_queue", "_ring", "_taken", "starts")
 
-    def __init__(self, queue: str, store: Tensor | Ring, taken: Counter | None, starts: Sequence[int]) -> None:
+    def __init__(
+        self, queue: str, store: PlacedTensor | Ring, taken: TokenCounter | None, starts: Sequence[int]
+    ) -> None:
         self._base = store.base
         self._queue = queue
         self._ring = store if isinstance(store, Ring) else None
@@ -39,12 +41,12 @@ class Site:
         return self._base + before % self._ring.slots * self._ring.slot_bytes
 
 
-class Stores:
+class OperandStores:
     """Tensors and rings by name."""
 
     def __init__(self, program: Program) -> None:
-        self._stores: dict[str, Tensor | Ring] = {}
-        stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+        self._stores: dict[str, PlacedTensor | Ring] = {}
+        stores: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
         for store in stores:
             if store.name in self._stores:
                 raise ProgramError(f"two tensors or rings are called '{store.name}'")
@@ -61,7 +63,7 @@ class Stores:
         """Give the stores the rings' counters, which say which slot a queue holds."""
         self._wiring = wiring
 
-    def store(self, step: Step, region: Region) -> Tensor | Ring:
+    def store(self, step: Step, region: Region) -> PlacedTensor | Ring:
         """The tensor or ring that holds ``region``; raises ProgramError when there is none of that name."""
         found = self._stores.get(region.store)
         if found is None:
@@ -101,22 +103,22 @@ class Stores:
         """As ``address``, also for rings on chip that keep bytes between slots."""
         return self.site(step, region).address()
 
-    def site(self, step: Step, region: Region) -> Site:
+    def site(self, step: Step, region: Region) -> OperandSite:
         """Where an operand lies, for all repetitions of the command."""
-        found: Site | None = step.kept.get(id(region))
+        found: OperandSite | None = step.kept.get(id(region))
         if found is None:
             found = step.kept[id(region)] = self._found(step.queue, self.store(step, region))
         return found
 
-    def _found(self, queue: str, store: Tensor | Ring) -> Site:
-        if isinstance(store, Tensor):
-            return Site(queue, store, None, ())
+    def _found(self, queue: str, store: PlacedTensor | Ring) -> OperandSite:
+        if isinstance(store, PlacedTensor):
+            return OperandSite(queue, store, None, ())
         if self._wiring is None:
             raise ProgramError(f"ring '{store.name}' is not connected")
         if store.retain and store.name not in self._starts:
             self._starts |= _starts(self._bodies[store.writer], self._retaining[store.writer])
         starts = self._starts[store.name] if store.retain else ()
-        return Site(queue, store, self._wiring.slots(queue, store.name), starts)
+        return OperandSite(queue, store, self._wiring.slots(queue, store.name), starts)
 
 
 def _starts(writer: Queue, rings: Sequence[Ring]) -> dict[str, Sequence[int]]:
@@ -135,5 +137,5 @@ def _starts(writer: Queue, rings: Sequence[Ring]) -> dict[str, Sequence[int]]:
     return {ring.name: tape for ring, tape in tapes.values()}
 
 
-def _taken(node: Node) -> set[str]:
+def _taken(node: ProgramNode) -> set[str]:
     return {token.name for command in commands_of((node,)) for token in command.waits}

@@ -1,7 +1,7 @@
 """Action counts and the bandwidth trace: every part writes here what it did, when it has done it.
 
-Commands that are alike repeat the same actions, so a ``Bill`` is written once and stamped at each repetition; the sums
-are those of writing every action down.
+Commands that are alike repeat the same actions, so a ``CommandBill`` is written once and stamped at each repetition;
+the sums are those of writing every action down.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from archsim.ir.activity import CountKey
-from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthTrace, Streams
+from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthStreams, BandwidthTrace
 from archsim.ir.rows import Bandwidth
 from archsim.sim.protocols import Demand
 from archsim.spec.network import part_of
 
 
-class Entry(NamedTuple):
+class TallyEntry(NamedTuple):
     """``amount`` times ``action`` of ``part``."""
 
     part: str
@@ -28,12 +28,12 @@ class Entry(NamedTuple):
     amount: int
 
 
-class Bill:
+class CommandBill:
     """The actions of one command, and how often they were performed for each layer."""
 
     __slots__ = ("entries", "times")
 
-    def __init__(self, entries: tuple[Entry, ...]) -> None:
+    def __init__(self, entries: tuple[TallyEntry, ...]) -> None:
         self.entries = entries
         self.times: defaultdict[str, int] = defaultdict(int)
 
@@ -42,15 +42,15 @@ class Tally:
     """Counts by (layer, part, action), and who moved bytes when."""
 
     def __init__(self, *, trace: bool) -> None:
-        self._bills: list[Bill] = []
+        self._bills: list[CommandBill] = []
         self._counts: dict[CountKey, int] = {}
         self._tracing = trace
         self._transfers: dict[str, array[int]] = {}  # DRAM part -> its streams, one after the other
         self._streams: dict[str, array[int]] = {}  # on-chip memory -> its streams without what only DRAM has
 
-    def bill(self, entries: Iterable[Entry]) -> Bill:
+    def bill(self, entries: Iterable[TallyEntry]) -> CommandBill:
         """A bill to be stamped with ``bill.times[layer] += 1`` whenever its actions were performed."""
-        bill = Bill(tuple([entry for entry in entries if entry.amount]))
+        bill = CommandBill(tuple([entry for entry in entries if entry.amount]))
         self._bills.append(bill)
         return bill
 
@@ -88,19 +88,19 @@ class Tally:
 
     def bandwidth(self) -> BandwidthTrace:
         """The trace by memory and start, empty when it was not asked for; it is handed over, none is kept."""
-        found: dict[str, Streams] = {}
+        found: dict[str, BandwidthStreams] = {}
         for kept, fields in ((self._transfers, FIELDS), (self._streams, ON_CHIP)):
             for memory in [*kept]:
                 cells = np.frombuffer(kept.pop(memory), dtype=np.int64)
-                found[memory] = Streams.of(cells.reshape(-1, len(fields)))
+                found[memory] = BandwidthStreams.of(cells.reshape(-1, len(fields)))
         return BandwidthTrace(found)
 
 
-def memory_entries(demands: Iterable[Demand]) -> list[Entry]:
+def memory_entries(demands: Iterable[Demand]) -> list[TallyEntry]:
     """Bytes and word accesses of on-chip streams, by part: all cores' copies of a memory are one."""
     entries = []
     for demand in demands:
         kind, part = "write" if demand.write else "read", part_of(demand.memory)
-        entries.append(Entry(part, f"{kind}_bytes", demand.size_bytes))
-        entries.append(Entry(part, f"{kind}_accesses", demand.accesses))
+        entries.append(TallyEntry(part, f"{kind}_bytes", demand.size_bytes))
+        entries.append(TallyEntry(part, f"{kind}_accesses", demand.accesses))
     return entries

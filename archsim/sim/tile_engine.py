@@ -8,33 +8,33 @@ from dataclasses import dataclass, field
 from math import prod
 
 from archsim.base.errors import ProgramError
-from archsim.ir.footprint import Footprint, footprint
+from archsim.ir.footprint import ByteFootprint, footprint
 from archsim.ir.program import Affine, Op, Region
 from archsim.ir.unroll import Step
-from archsim.sim.clock import Clock
-from archsim.sim.events import Kernel
-from archsim.sim.plans import Plan, Plans, Shared
-from archsim.sim.protocols import Demand, Execution, Flow, OnChip, Outcome, Place, Streams
-from archsim.sim.stores import Site, Stores
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import EventLoop
+from archsim.sim.plans import EnginePlans, SharedPlans, _Plan
+from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution, OnChip, RunningStreams, StreamPlace
+from archsim.sim.stores import OperandSite, OperandStores
 from archsim.sim.tally import Tally, memory_entries
 from archsim.spec.network import core_of, instance
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class EngineSurroundings:
     """The machine around an engine. ``setup_memory``: where the data of SETUP commands comes from.
 
     ``own``: memories of which each core has a copy of its own; none on chips without a network. ``plans``: what
     engines keep of commands.
     """
 
-    kernel: Kernel
+    event_loop: EventLoop
     storage: OnChip
-    stores: Stores
+    stores: OperandStores
     tally: Tally
     setup_memory: str
     own: tuple[str, ...] = ()
-    plans: Shared = field(default_factory=Shared)
+    plans: SharedPlans = field(default_factory=SharedPlans)
 
 
 class TileEngine(ABC):
@@ -47,7 +47,7 @@ class TileEngine(ABC):
     ops: tuple[Op, ...]
     ports: str
 
-    def __init__(self, around: Surroundings, clock: Clock, core: int | None = None) -> None:
+    def __init__(self, around: EngineSurroundings, clock: ClockDomain, core: int | None = None) -> None:
         self.around = around
         self.clock = clock
         self.core = core
@@ -70,9 +70,11 @@ class TileEngine(ABC):
     def run(self, step: Step) -> Execution:
         """Run a command of the engine's own."""
 
-    def plans(self, family: str, make: Callable[[Step], Plan], move: Callable[[Plan, int | None], Plan]) -> Plans[Plan]:
+    def plans(
+        self, family: str, make: Callable[[Step], _Plan], move: Callable[[_Plan, int | None], _Plan]
+    ) -> EnginePlans[_Plan]:
         """What the engine keeps of its commands; ``family``: engines of one name make the same plans."""
-        return Plans(self.around.plans, family, self.around.stores, self.core, make, move)
+        return EnginePlans(self.around.plans, family, self.around.stores, self.core, make, move)
 
     def demand(self, step: Step, number: int, elements: int, *, write: bool) -> Demand:
         """The stream of ``elements`` of an operand; raises ProgramError when it is not on chip."""
@@ -97,18 +99,18 @@ class TileEngine(ABC):
         env = step.env
         return tuple([(site.address() + offset.at(env)) % granule for site, offset, granule in placed])
 
-    def _placed(self, step: Step) -> list[tuple[Site, Affine, int]]:
+    def _placed(self, step: Step) -> list[tuple[OperandSite, Affine, int]]:
         regions = [(region, self._granule(step, region)) for region in (*step.command.reads, *step.command.writes)]
         return [(self.around.stores.site(step, r), r.offset, granule) for r, granule in regions if granule > 1]
 
-    def place(self, step: Step, number: int, touched: Footprint) -> Place:
+    def place(self, step: Step, number: int, touched: ByteFootprint) -> StreamPlace:
         """Where a stream over an operand goes."""
         region = step.operand(number)
         granule, shift = self._granule(step, region), touched.offset - region.offset.at(step.env)
         first_byte = (self._address(step, region) + shift) % granule if granule > 1 else 0
-        return Place(touched, number, shift, first_byte)
+        return StreamPlace(touched, number, shift, first_byte)
 
-    def begin(self, step: Step, streams: Streams) -> Flow:
+    def begin(self, step: Step, streams: CommandStreams) -> RunningStreams:
         """Start the streams of a command now, in the banks where its operands lie."""
         places = streams.places
         if places:
@@ -131,7 +133,7 @@ class TileEngine(ABC):
     def _set_up(self, step: Step) -> Execution:
         around, command = self.around, step.command
         if not command.nbytes:
-            return Outcome()
+            return CommandOutcome()
         memory = around.setup_memory
         if self.core is not None and memory in around.own:
             memory = instance(memory, self.core)
@@ -141,16 +143,16 @@ class TileEngine(ABC):
             raise ProgramError(f"{step.where} of {step.queue}: {error}") from error
         demands = (self.storage.demand(memory, command.nbytes, write=False),)
         streams = self.storage.streams(demands, self.storage.shortest(demands, self.clock), self.clock)
-        start_ps = around.kernel.now
+        start_ps = around.event_loop.now
         flow = streams.begin()
         yield flow.event
         around.tally.bill(memory_entries(demands)).times[command.layer] += 1
-        around.tally.streamed(demands, start_ps, around.kernel.now)
-        return Outcome((("launch", around.kernel.now),))
+        around.tally.streamed(demands, start_ps, around.event_loop.now)
+        return CommandOutcome((("launch", around.event_loop.now),))
 
 
 def _nothing() -> Execution:
-    return Outcome()
+    return CommandOutcome()
     yield
 
 

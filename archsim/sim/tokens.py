@@ -12,21 +12,23 @@ from operator import attrgetter
 from typing import Protocol
 
 from archsim.base.errors import SimulationError
-from archsim.sim.clock import Clock
-from archsim.sim.events import Kernel
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import EventLoop
 
-Arrival = tuple[int, str, int]  # when a token was seen (ps), and the command (unit, number in its queue) that gave it
-INITIAL: Arrival = (-1, "", -1)  # of tokens that are there before time 0
+TokenArrival = tuple[
+    int, str, int
+]  # when a token was seen (ps), and the command (unit, number in its queue) that gave it
+INITIAL: TokenArrival = (-1, "", -1)  # of tokens that are there before time 0
 
 
-class Sink(Protocol):
+class TokenSink(Protocol):
     """Where tokens go."""
 
-    def give(self, count: int, arrival: Arrival) -> None:
+    def give(self, count: int, arrival: TokenArrival) -> None:
         """Take in ``count`` tokens."""
 
 
-class Counter:
+class TokenCounter:
     """The tokens of one semaphore, oldest first, as its taking queue sees them.
 
     ``need``: how many that queue waits for, 0 when it waits for none; ``taken``: how many it has taken so far.
@@ -41,7 +43,7 @@ class Counter:
         self.need = 0
         self._notify = notify
 
-    def give(self, count: int, arrival: Arrival) -> None:
+    def give(self, count: int, arrival: TokenArrival) -> None:
         """Add tokens; tells the taking queue once there are as many as it waits for."""
         if count == 1:
             self.tokens.append(arrival)
@@ -51,7 +53,7 @@ class Counter:
             self.need = 0
             self._notify()
 
-    def take(self, count: int) -> Arrival:
+    def take(self, count: int) -> TokenArrival:
         """Take ``count`` >= 1 tokens that are here; returns the last one."""
         self.taken += count
         if count > 1:
@@ -59,34 +61,34 @@ class Counter:
         return self.tokens.pop(0)
 
 
-class Crossing:
+class ClockCrossing:
     """The border of a clock domain in front of a counter."""
 
-    __slots__ = ("_clock", "_kernel", "_sink")
+    __slots__ = ("_clock", "_event_loop", "_sink")
 
-    def __init__(self, kernel: Kernel, clock: Clock, sink: Sink) -> None:
-        self._kernel = kernel
+    def __init__(self, event_loop: EventLoop, clock: ClockDomain, sink: TokenSink) -> None:
+        self._event_loop = event_loop
         self._clock = clock
         self._sink = sink
 
-    def give(self, count: int, arrival: Arrival) -> None:
+    def give(self, count: int, arrival: TokenArrival) -> None:
         """Hand the tokens on when the receiving clock sees them."""
         given_ps, unit, number = arrival
         seen_ps = self._clock.seen(given_ps)
-        self._kernel.at(seen_ps, partial(self._sink.give, count, (seen_ps, unit, number)))
+        self._event_loop.at(seen_ps, partial(self._sink.give, count, (seen_ps, unit, number)))
 
 
-class Held:
+class HeldSlots:
     """Guard of a ring: a queue may signal no more slots than it has taken."""
 
     __slots__ = ("_given", "_taken", "token")
 
-    def __init__(self, token: str, taken: Counter) -> None:
+    def __init__(self, token: str, taken: TokenCounter) -> None:
         self.token = token
         self._taken = taken
         self._given = 0
 
-    def give(self, count: int, arrival: Arrival) -> None:
+    def give(self, count: int, arrival: TokenArrival) -> None:
         """Check a signal; raises SimulationError naming the command that holds no slot."""
         self._given += count
         if self._given > self._taken.taken:
@@ -98,18 +100,18 @@ class Held:
             )
 
 
-class Slots:
+class RingSlots:
     """The free slots of a ring: one is free again when all of its readers have signalled it."""
 
     __slots__ = ("_free", "_freed", "_holding", "readers")
 
-    def __init__(self, free: Counter, readers: tuple[str, ...]) -> None:
+    def __init__(self, free: TokenCounter, readers: tuple[str, ...]) -> None:
         self._free = free
         self._freed = 0
         self._holding = len(readers)  # readers that hold the oldest slot that is not free
-        self.readers = {reader: Release(self) for reader in readers}
+        self.readers = {reader: SlotRelease(self) for reader in readers}
 
-    def released(self, before: int, arrival: Arrival) -> None:
+    def released(self, before: int, arrival: TokenArrival) -> None:
         """A reader has signalled, ``before`` slots earlier: free the slots that this one was the last to hold."""
         if before > self._freed:
             return
@@ -129,16 +131,16 @@ class Slots:
 _GIVEN = attrgetter("given")
 
 
-class Release:
+class SlotRelease:
     """The slots of a ring that one reader has signalled."""
 
     __slots__ = ("_slots", "given")
 
-    def __init__(self, slots: Slots) -> None:
+    def __init__(self, slots: RingSlots) -> None:
         self._slots = slots
         self.given = 0
 
-    def give(self, count: int, arrival: Arrival) -> None:
+    def give(self, count: int, arrival: TokenArrival) -> None:
         """Count the reader's signal of ``count`` >= 1 slots."""
         before = self.given
         self.given += count

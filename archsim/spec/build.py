@@ -15,13 +15,13 @@ from archsim.spec import architecture as a
 from archsim.spec import links, schema
 from archsim.spec import memories as m
 from archsim.spec.dtypes import BITS
-from archsim.spec.expand import Facts
-from archsim.spec.network import Noc, Outer
-from archsim.spec.part import Sourced
+from archsim.spec.expand import ArrayFacts
+from archsim.spec.network import Noc, OuterNetwork
+from archsim.spec.part import SourcedNumber
 from archsim.spec.rules_parts import CONSTANT, dataflow_name
 from archsim.spec.sources import lookup
-from archsim.spec.topology_facts import Fabric
-from archsim.spec.value_domains import Measured
+from archsim.spec.topology_facts import TopologyFacts
+from archsim.spec.value_domains import MeasuredQuantity
 
 _SYNC_STAGES: int = schema.Part.model_fields["sync_stages"].default
 
@@ -29,8 +29,8 @@ _SYNC_STAGES: int = schema.Part.model_fields["sync_stages"].default
 def common(spec: schema.Part, kind: str, clock_hz: int, sources: Mapping[str, str]) -> dict[str, Any]:
     """The fields that every part has."""
 
-    def sourced(key: str, value: float) -> Sourced:
-        return Sourced(value, lookup(sources, f"{spec.name}.{key}"))
+    def sourced(key: str, value: float) -> SourcedNumber:
+        return SourcedNumber(value, lookup(sources, f"{spec.name}.{key}"))
 
     return {
         "name": spec.name,
@@ -136,7 +136,7 @@ def cache(spec: schema.Cache, base: dict[str, Any], address_bits: int) -> m.Cach
     )
 
 
-def array(spec: schema.Array, base: dict[str, Any], facts: Facts) -> a.Array:
+def array(spec: schema.Array, base: dict[str, Any], facts: ArrayFacts) -> a.Array:
     """An array section in expanded form."""
     fanouts, registers = facts.fanouts, facts.registers
     if spec.fanouts is not None:
@@ -195,23 +195,25 @@ def host(spec: schema.Host, base: dict[str, Any]) -> a.Host:
     )
 
 
-def cycles(amount: Measured, clock_hz: int) -> int:
+def cycles(amount: MeasuredQuantity, clock_hz: int) -> int:
     """A duration in whole cycles of a clock, rounded up."""
     if amount.per == "ps":
         return -(-amount.value * clock_hz // PS_PER_S)
     return -(-amount.value // 1)
 
 
-def _bytes_per_cycle(bandwidth: Measured | None, clock_hz: int) -> Fraction | None:
+def _bytes_per_cycle(bandwidth: MeasuredQuantity | None, clock_hz: int) -> Fraction | None:
     if bandwidth is None or bandwidth.per == "B/cycle":
         return None if bandwidth is None else bandwidth.value
     return bandwidth.value / clock_hz
 
 
-Stated = tuple[schema.Noc, dict[str, Any], Fabric]  # a section, the fields of every part, what its topology says
+StatedNoc = tuple[
+    schema.Noc, dict[str, Any], TopologyFacts
+]  # a section, the fields of every part, what its topology says
 
 
-def noc(levels: Sequence[Stated], inside: tuple[str, ...], sources: Mapping[str, str]) -> Noc:
+def noc(levels: Sequence[StatedNoc], inside: tuple[str, ...], sources: Mapping[str, str]) -> Noc:
     """``levels``: outermost first; ``inside``: the memories below the innermost one."""
     spec, base, found = levels[-1]
     copies = 1
@@ -219,7 +221,7 @@ def noc(levels: Sequence[Stated], inside: tuple[str, ...], sources: Mapping[str,
     for level in levels[:-1]:
         fields = _level(level, levels[-1], sources) | {"copies": copies}
         width = 0 if level[0].link is None else level[0].link
-        outer.append(Outer(**fields, nodes=level[2].cores, width_bytes=width))
+        outer.append(OuterNetwork(**fields, nodes=level[2].cores, width_bytes=width))
         copies *= level[2].cores
     return Noc(
         **_level(levels[-1], levels[-1], sources) | {"copies": copies},
@@ -240,7 +242,7 @@ def noc(levels: Sequence[Stated], inside: tuple[str, ...], sources: Mapping[str,
     )
 
 
-def _level(level: Stated, innermost: Stated, sources: Mapping[str, str]) -> dict[str, Any]:
+def _level(level: StatedNoc, innermost: StatedNoc, sources: Mapping[str, str]) -> dict[str, Any]:
     """What every level has; its routers are those of the innermost one."""
     spec, base, found = level
     inner, network_hz = innermost[0], innermost[1]["clock_hz"]
@@ -267,7 +269,7 @@ def _level(level: Stated, innermost: Stated, sources: Mapping[str, str]) -> dict
     }
 
 
-def _with_attached(found: Fabric, spec: schema.Noc) -> tuple[tuple[int, int], ...]:
+def _with_attached(found: TopologyFacts, spec: schema.Noc) -> tuple[tuple[int, int], ...]:
     """Ports of each router, with a way in, and one out where its nodes have theirs, for each place in `attach`."""
     at = [found.places.index(place) for places in spec.attach.values() for place in places]
     into, out = Counter(at), Counter(found.sinks[router] for router in at)

@@ -18,24 +18,24 @@ from archsim.spec import peaks
 from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Vector
 from archsim.spec.dtypes import BITS
 from archsim.spec.memories import Cache, Memory, PortSet
-from archsim.spec.network import Level, Noc, Outer, Phy
+from archsim.spec.network import NetworkLevel, Noc, OuterNetwork, Phy
 from archsim.spec.part import Part
 
-Section = dict[str, Any]
+CanonicalSection = dict[str, Any]
 
 
-def common(part: Part, above_hz: int) -> Section:
+def common(part: Part, above_hz: int) -> CanonicalSection:
     """Keys that parts begin with; a clock where it is not the one above."""
-    section: Section = {"name": part.name}
+    section: CanonicalSection = {"name": part.name}
     if part.clock_hz != above_hz:
         section["clock"] = units.exact(part.clock_hz, units.FREQUENCY)
     section["sync_stages"] = part.sync_stages
     return section
 
 
-def overrides(part: Part) -> Section:
+def overrides(part: Part) -> CanonicalSection:
     """Energies, area and powers that the file states itself."""
-    section: Section = {}
+    section: CanonicalSection = {}
     if part.energy_pj:
         section["energy"] = {action: f"{real(item.value)} pJ" for action, item in part.energy_pj.items()}
     if part.area_mm2 is not None:
@@ -74,12 +74,12 @@ def real(value: float) -> str:
     return units.rational(Fraction(repr(value)))
 
 
-def network(part: Level, above_hz: int) -> Section:
+def network(part: NetworkLevel, above_hz: int) -> CanonicalSection:
     """A network, or one around it."""
     return _noc(part, above_hz) if isinstance(part, Noc) else _outer(part, above_hz)
 
 
-def _noc(part: Noc, above_hz: int) -> Section:
+def _noc(part: Noc, above_hz: int) -> CanonicalSection:
     section = common(part, above_hz) | _level(part, part.link_bytes)
     section |= {"multicast": part.multicast, "vcs": part.vcs, "buffer": part.buffer_flits}
     section |= {"routing_delay": part.routing_delay_cycles, "credit_delay": part.credit_delay_cycles}
@@ -89,15 +89,15 @@ def _noc(part: Noc, above_hz: int) -> Section:
     return section | {"request": part.request_flits, "fidelity": part.fidelity} | overrides(part)
 
 
-def _outer(part: Level, above_hz: int) -> Section:
-    section = common(part, above_hz) | _level(part, part.width_bytes if isinstance(part, Outer) else 0)
+def _outer(part: NetworkLevel, above_hz: int) -> CanonicalSection:
+    section = common(part, above_hz) | _level(part, part.width_bytes if isinstance(part, OuterNetwork) else 0)
     del section["sync_stages"]
     return section | overrides(part)
 
 
-def _level(part: Level, width_bytes: int) -> Section:
+def _level(part: NetworkLevel, width_bytes: int) -> CanonicalSection:
     """What networks on all levels state; ``width_bytes`` of their links, 0: that follows from the phy."""
-    section: Section = {"topology": part.topology, "shape": list(part.shape)}
+    section: CanonicalSection = {"topology": part.topology, "shape": list(part.shape)}
     if width_bytes:
         section["link"] = units.exact(width_bytes, units.SIZE)
     if part.phy is not None:
@@ -110,8 +110,8 @@ def _level(part: Level, width_bytes: int) -> Section:
     return section | {"routing": part.routing}
 
 
-def _phy(part: Phy) -> Section:
-    section: Section = {"lanes": part.lanes, "rate": units.exact(part.transfers_per_s, units.TRANSFER_RATE)}
+def _phy(part: Phy) -> CanonicalSection:
+    section: CanonicalSection = {"lanes": part.lanes, "rate": units.exact(part.transfers_per_s, units.TRANSFER_RATE)}
     section |= {"coding": ratio(part.coding), "latency": units.exact(part.latency_ps, units.TIME)}
     section["energy"] = f"{real(part.pj_per_bit.value)} pJ"
     return section | {"power": f"{real(part.static_w.value)} W"}
@@ -148,7 +148,7 @@ def number_paths(chip: Architecture) -> list[str]:
     return paths
 
 
-def _numbers(section: Section, prefix: str) -> Iterator[str]:
+def _numbers(section: CanonicalSection, prefix: str) -> Iterator[str]:
     for key, value in section.items():
         if key in _NOT_NUMBERS or (key == "interleave" and value in ("word", "xor")):
             continue
@@ -158,9 +158,9 @@ def _numbers(section: Section, prefix: str) -> Iterator[str]:
             yield f"{prefix}{key}"
 
 
-def _document(chip: Architecture) -> Section:
+def _document(chip: Architecture) -> CanonicalSection:
     above = chip.clock_hz
-    hierarchy: list[Section] = []
+    hierarchy: list[CanonicalSection] = []
     last = max((n for n, memory in enumerate(chip.memories) if memory.kind == "dram"), default=-1)
     for number, memory in enumerate(chip.memories):
         if chip.noc is not None and memory.name == chip.noc.inside[0]:
@@ -171,13 +171,13 @@ def _document(chip: Architecture) -> Section:
         above = memory.clock_hz
         if number == last:
             hierarchy += [{"cache": _cache(cache, above)} for cache in chip.caches]
-    leaves: list[Section] = [{"array": _array(part, above)} for part in chip.arrays]
+    leaves: list[CanonicalSection] = [{"array": _array(part, above)} for part in chip.arrays]
     leaves += [{"vector": _vector(part, above)} for part in chip.vectors]
     hierarchy.append({"dma": _dma(chip.dma, chip.clock_hz)})
     if chip.host is not None:
         hierarchy.append({"host": _host(chip.host, chip.clock_hz)})
     hierarchy.append({"parallel": leaves} if len(leaves) > 1 else leaves[0])
-    document: Section = {"schema": "archsim.chip/1", "name": chip.name}
+    document: CanonicalSection = {"schema": "archsim.chip/1", "name": chip.name}
     if chip.description:
         document["description"] = chip.description
     document |= {
@@ -192,7 +192,7 @@ def _document(chip: Architecture) -> Section:
     return document
 
 
-def _memory(part: Memory, above_hz: int) -> Section:
+def _memory(part: Memory, above_hz: int) -> CanonicalSection:
     section = common(part, above_hz)
     if part.kind == "dram":
         section |= _dram(part)
@@ -205,7 +205,7 @@ def _memory(part: Memory, above_hz: int) -> Section:
     return section | overrides(part)
 
 
-def _sram(part: Memory) -> Section:
+def _sram(part: Memory) -> CanonicalSection:
     section = _banks(part)
     section["interleave"] = units.exact(part.block_bytes, units.SIZE) if part.block_bytes else part.interleave
     section["padding"] = one_or_each({role: part.padding_words.get(role, 0) for role in part.keeps}, tuple(part.keeps))
@@ -213,19 +213,19 @@ def _sram(part: Memory) -> Section:
     return section
 
 
-def _banks(part: Memory) -> Section:
-    section: Section = {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
+def _banks(part: Memory) -> CanonicalSection:
+    section: CanonicalSection = {"banks": part.banks, "word": units.exact(part.word_bytes, units.SIZE)}
     section["ports"] = _ports(part.ports) | {engine: _ports(own) for engine, own in part.private_ports.items()}
     return section
 
 
-def _ports(ports: PortSet) -> Section:
+def _ports(ports: PortSet) -> CanonicalSection:
     if ports.shared:
         return {"shared": ports.read}
     return {key: count for key, count in (("read", ports.read), ("write", ports.write)) if count}
 
 
-def _cache(part: Cache, above_hz: int) -> Section:
+def _cache(part: Cache, above_hz: int) -> CanonicalSection:
     section = common(part, above_hz)
     section |= {"size": units.exact(part.capacity_bytes, units.SIZE), "line": units.exact(part.line_bytes, units.SIZE)}
     section |= {"ways": part.ways, "policy": part.policy, "latency": cycles(part.hit_cycles)}
@@ -234,8 +234,8 @@ def _cache(part: Cache, above_hz: int) -> Section:
     return section | overrides(part)
 
 
-def _dram(part: Memory) -> Section:
-    section: Section = {"standard": part.standard, "capacity": units.exact(part.capacity_bytes, units.SIZE)}
+def _dram(part: Memory) -> CanonicalSection:
+    section: CanonicalSection = {"standard": part.standard, "capacity": units.exact(part.capacity_bytes, units.SIZE)}
     if part.standard == "constant":
         rate = part.bytes_per_cycle
         section["bandwidth"] = "infinite" if rate is None else units.exact(rate * part.clock_hz, units.BANDWIDTH)
@@ -256,7 +256,7 @@ def _dram(part: Memory) -> Section:
     }
 
 
-def _array(part: Array, above_hz: int) -> Section:
+def _array(part: Array, above_hz: int) -> CanonicalSection:
     section = common(part, above_hz)
     section |= {"kind": part.form, "shape": [part.rows, part.cols], "dataflow": part.dataflow}
     section["rates"] = {pair(*dtypes): ratio(rate) for dtypes, rate in part.rates.items()}
@@ -274,7 +274,7 @@ def _array(part: Array, above_hz: int) -> Section:
     return section | overrides(part)
 
 
-def _vector(part: Vector, above_hz: int) -> Section:
+def _vector(part: Vector, above_hz: int) -> CanonicalSection:
     section = common(part, above_hz)
     section["lanes"] = one_or_each(dict(part.lanes), tuple(BITS))
     section["functions"] = {name: ratio(rate) for name, rate in part.function_cycles.items()}
@@ -282,7 +282,7 @@ def _vector(part: Vector, above_hz: int) -> Section:
     return section | overrides(part)
 
 
-def _dma(part: Dma, above_hz: int) -> Section:
+def _dma(part: Dma, above_hz: int) -> CanonicalSection:
     section = common(part, above_hz)
     section |= {"merged": part.merged, "channels": part.channels, "setup": cycles(part.setup_cycles)}
     section |= {"run_setup": cycles(part.run_setup_cycles), "row_setup": cycles(part.row_setup_cycles)}
@@ -293,7 +293,7 @@ def _dma(part: Dma, above_hz: int) -> Section:
     return section | overrides(part)
 
 
-def _host(part: Host, above_hz: int) -> Section:
+def _host(part: Host, above_hz: int) -> CanonicalSection:
     section = common(part, above_hz)
     section["launch"] = units.exact(part.launch_ps, units.TIME)
     section["depth"] = part.depth
@@ -319,7 +319,7 @@ class _Dumper(yaml.SafeDumper):
         return node
 
 
-def _dump(document: Section, dumper: type[yaml.SafeDumper]) -> str:
+def _dump(document: CanonicalSection, dumper: type[yaml.SafeDumper]) -> str:
     text = yaml.dump(
         document, Dumper=dumper, default_flow_style=False, sort_keys=False, allow_unicode=True, width=10**6
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 from archsim.spec import schema
-from archsim.spec.nodes import Mark, Node
+from archsim.spec.nodes import FileNode, Mark
 from archsim.spec.problems import Problems, validate
 from archsim.spec.tree import Placed, placed
 
@@ -15,7 +15,7 @@ S_co = TypeVar("S_co", bound=schema.Part, covariant=True)
 
 
 @dataclass(frozen=True)
-class Declared(Generic[S_co]):
+class DeclaredPart(Generic[S_co]):
     """A part of the file with its validated section."""
 
     at: Placed
@@ -41,16 +41,16 @@ class Declared(Generic[S_co]):
 class File:
     """A validated file: the document, its top level, its parts, and where to report."""
 
-    root: Node
+    root: FileNode
     chip: schema.Chip
-    parts: tuple[Declared[schema.Part], ...]
+    parts: tuple[DeclaredPart[schema.Part], ...]
     problems: Problems
 
-    def of(self, kind: type[S_co]) -> Iterator[Declared[S_co]]:
+    def of(self, kind: type[S_co]) -> Iterator[DeclaredPart[S_co]]:
         """The parts whose section is a ``kind`` (``schema.Sram``, ``schema.Storage``, ...), in order."""
         for part in self.parts:
             if isinstance(part.spec, kind):
-                yield cast("Declared[S_co]", part)
+                yield cast("DeclaredPart[S_co]", part)
 
     def mark(self, *keys: str) -> Mark:
         """The place of a top-level key path, or of the deepest part of it that the file states."""
@@ -59,12 +59,12 @@ class File:
             node = node.mapping.get(key, node)
         return node.mark
 
-    def add(self, part: Declared[schema.Part], key: str, message: str) -> None:
+    def add(self, part: DeclaredPart[schema.Part], key: str, message: str) -> None:
         """Report a problem with a key of a part."""
         self.problems.add(part.mark(key), f"{part.spec.name}.{key}", message)
 
 
-def declare(root: Node, problems: Problems) -> File | None:
+def declare(root: FileNode, problems: Problems) -> File | None:
     """The validated sections of a document; None, with problems added, when one does not fit the schema."""
     chip = validate(schema.Chip, root, "", problems)
     parts = []
@@ -75,11 +75,11 @@ def declare(root: Node, problems: Problems) -> File | None:
         spec = validate(schema.PARTS[part.kind], part.node, part.name or part.label, problems)
         whole = whole and spec is not None
         if spec is not None:
-            parts.append(Declared(part, spec))
+            parts.append(DeclaredPart(part, spec))
     return File(root, chip, tuple(parts), problems) if chip is not None and whole else None
 
 
-def explicit(part: Declared[schema.Part]) -> bool:
+def explicit(part: DeclaredPart[schema.Part]) -> bool:
     """Whether a part is a memory with rings and moves of its own."""
     spec = part.spec
     return isinstance(spec, schema.Dram) or (isinstance(spec, schema.Sram) and spec.filled_by == "dma")

@@ -13,7 +13,7 @@ from archsim.base import units
 from archsim.spec import schema
 from archsim.spec.problems import allowed_text
 from archsim.spec.schema_base import KEYS_LATER
-from archsim.spec.value_domains import Measured
+from archsim.spec.value_domains import MeasuredQuantity
 
 _HEAD = """# Chip files
 
@@ -163,7 +163,7 @@ def _default(info: FieldInfo) -> str:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, Measured):
+    if isinstance(value, MeasuredQuantity):
         return f"{units.rational(value.value)} {value.per}"
     if isinstance(value, dict):
         return _shown(value["all"]) if "all" in value else "none"

@@ -28,7 +28,7 @@ class Sugar(NamedTuple):
     fold_overlap: bool
 
 
-class Facts(NamedTuple):
+class ArrayFacts(NamedTuple):
     """What a dataflow says about an array: its axes, the registers of one PE, the options it knows.
 
     ``options``: names among ``weight_double_buffer`` and ``fold_overlap``.
@@ -39,11 +39,11 @@ class Facts(NamedTuple):
     options: tuple[str, ...]
 
 
-DataflowFacts = Callable[[Sugar, Mapping[str, int]], Facts]
+DataflowFacts = Callable[[Sugar, Mapping[str, int]], ArrayFacts]
 """Facts of an array whose values have ``bits[role]`` bits; raises ConfigError for an unknown dataflow."""
 
 
-def dataflow_facts(sugar: Sugar, bits: Mapping[str, int]) -> Facts:
+def dataflow_facts(sugar: Sugar, bits: Mapping[str, int]) -> ArrayFacts:
     """Facts from the dataflow's own file; raises ConfigError with the names present when there is none.
 
     Options that the dataflow does not know are left out here; the rules report them with their place.
@@ -53,7 +53,7 @@ def dataflow_facts(sugar: Sugar, bits: Mapping[str, int]) -> Facts:
         options = tuple(found.OPTIONS)
         known = {option: getattr(sugar, option) for option in options}
         array = ArrayShape(rows=sugar.rows, cols=sugar.cols, rate=sugar.rate, **known)
-        return Facts(
+        return ArrayFacts(
             tuple(Fanout(**item) for item in found.fanouts(sugar.rows, sugar.cols)),
             tuple(RegisterFile(**item) for item in found.registers(bits, array)),
             options,

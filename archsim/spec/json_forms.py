@@ -12,7 +12,7 @@ _NUMBER = r"[0-9]+(_[0-9]+)*(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?|\.[0-9]+|[0-9]+/[0
 Json = dict[str, Any]
 
 
-def quantity(*kinds: units.Kind) -> Json:
+def quantity(*kinds: units.QuantityKind) -> Json:
     """Text of a number and a unit of one of the kinds."""
     names = dict.fromkeys(name for kind in kinds for name in kind.units)
     spelled = "|".join(re.escape(name) for name in names)

@@ -9,7 +9,7 @@ from math import ceil
 from archsim.facts.noc.routers import CROSSBAR, WIRE
 from archsim.spec import network as n
 from archsim.spec import schema
-from archsim.spec.part import Sourced
+from archsim.spec.part import SourcedNumber
 from archsim.spec.sources import lookup
 
 MOST_PERIOD = 1024  # cycles; calendars of the kernel reach so far
@@ -47,8 +47,8 @@ def phy(spec: schema.Noc, sources: Mapping[str, str]) -> n.Phy | None:
         transfers_per_s=found.rate,
         coding=found.coding,
         latency_ps=found.latency,
-        pj_per_bit=Sourced(found.energy, lookup(sources, f"{spec.name}.phy.energy")),
-        static_w=Sourced(found.power, lookup(sources, f"{spec.name}.phy.power")),
+        pj_per_bit=SourcedNumber(found.energy, lookup(sources, f"{spec.name}.phy.energy")),
+        static_w=SourcedNumber(found.power, lookup(sources, f"{spec.name}.phy.power")),
     )
 
 

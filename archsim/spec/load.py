@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from archsim.base.errors import ConfigError, nearest
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_files, is_file
-from archsim.spec.nodes import MAX_DEPTH, Node, parse, read
+from archsim.spec.nodes import MAX_DEPTH, FileNode, parse, read
 
 if TYPE_CHECKING:
     from archsim.spec.expand import DataflowFacts
@@ -133,7 +133,7 @@ def assignments(texts: Iterable[str]) -> dict[str, object]:
 
 
 def _resolve(
-    document: Node, values: Mapping[str, object] | None, facts: DataflowFacts | None, origin: str
+    document: FileNode, values: Mapping[str, object] | None, facts: DataflowFacts | None, origin: str
 ) -> Architecture:
     from archsim.spec import expand, merge, resolve, table_files
 
@@ -143,7 +143,7 @@ def _resolve(
     return dataclasses.replace(resolve.resolve(document, facts or expand.dataflow_facts), variant=replace)
 
 
-def _document(name_or_path: str | Path) -> Node:
+def _document(name_or_path: str | Path) -> FileNode:
     path = _find(str(name_or_path), Path())
     return _extended(read(path), str(path), ())
 
@@ -161,7 +161,7 @@ def _find(name: str, folder: Path) -> Path:
     raise ConfigError(f"no chip '{name}'; known: {', '.join(known) or 'none'}{nearest(name, known)}")
 
 
-def _extended(document: Node, file: str, chain: tuple[Path, ...]) -> Node:
+def _extended(document: FileNode, file: str, chain: tuple[Path, ...]) -> FileNode:
     """A document over the one it extends, with the sources of all of them written into their leaves."""
     from archsim.spec import declared, merge, sources, table_files
     from archsim.spec.problems import Problems

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archsim.base.errors import ConfigError, nearest
-from archsim.spec.nodes import Mark, Node, of_value
+from archsim.spec.nodes import FileNode, Mark, of_value
 from archsim.spec.problems import Problems
 from archsim.spec.tree import PARALLEL, Placed, has_open_keys, known_paths, placed
 
@@ -15,7 +15,7 @@ _EXPANSION = ("fanouts", "registers")
 _EXPANDED_FROM = ("shape", "dataflow", "kind", "weight_double_buffer")
 
 
-def merge(base: Node, child: Node, problems: Problems) -> Node:
+def merge(base: FileNode, child: FileNode, problems: Problems) -> FileNode:
     """``child`` over ``base``: mappings key by key, parts by name, the rest replaced. Changes ``base``.
 
     A part that ``base`` lacks goes behind the part that precedes it in ``child`` (outermost if it is the
@@ -25,13 +25,13 @@ def merge(base: Node, child: Node, problems: Problems) -> Node:
     for key, node in child.mapping.items():
         if key != "hierarchy" or "hierarchy" not in top:
             top[key] = _over(top.get(key), node)
-    merged = Node(top, child.mark)
+    merged = FileNode(top, child.mark)
     if "hierarchy" in base.mapping:
         _merge_parts(merged, child, problems)
     return merged
 
 
-def override(root: Node, values: Mapping[str, object], origin: str) -> Node:
+def override(root: FileNode, values: Mapping[str, object], origin: str) -> FileNode:
     """A copy of a document with values set by key path, e.g. ``{"dram.channels": 4, "clock": "2 GHz"}``.
 
     ``origin`` names the place in messages (``--set``, ``replace``). Raises ConfigError for a path that the
@@ -50,16 +50,16 @@ def override(root: Node, values: Mapping[str, object], origin: str) -> Node:
     return copy
 
 
-def _over(under: Node | None, node: Node) -> Node:
+def _over(under: FileNode | None, node: FileNode) -> FileNode:
     if under is None or not isinstance(under.value, dict) or not isinstance(node.value, dict):
         return node
     children = dict(under.value)
     for key, child in node.value.items():
         children[key] = _over(children.get(key), child)
-    return Node(children, node.mark)
+    return FileNode(children, node.mark)
 
 
-def _merge_parts(merged: Node, child: Node, problems: Problems) -> None:
+def _merge_parts(merged: FileNode, child: FileNode, problems: Problems) -> None:
     there = {part.name: part for part in placed(merged) if part.name}
     anchor: Placed | None = None
     for part in placed(child):
@@ -85,13 +85,13 @@ def _merge_part(found: Placed, part: Placed) -> None:
     found.node.value = children
 
 
-def _insert(merged: Node, part: Placed, anchor: Placed | None) -> None:
+def _insert(merged: FileNode, part: Placed, anchor: Placed | None) -> None:
     hierarchy = merged.mapping["hierarchy"]
-    entry = Node({part.kind: part.node}, part.mark)
+    entry = FileNode({part.kind: part.node}, part.mark)
     if part.parallel:
         holder = next((item.mapping[PARALLEL] for item in hierarchy.items if PARALLEL in item.mapping), None)
         if holder is None:
-            hierarchy.items.append(Node({PARALLEL: Node([entry], part.mark)}, part.mark))
+            hierarchy.items.append(FileNode({PARALLEL: FileNode([entry], part.mark)}, part.mark))
         else:
             holder.items.append(entry)
         return
@@ -102,12 +102,12 @@ def _insert(merged: Node, part: Placed, anchor: Placed | None) -> None:
     hierarchy.items.insert(place, entry)
 
 
-def _nodes_of(entry: Node) -> list[Node]:
+def _nodes_of(entry: FileNode) -> list[FileNode]:
     inner = [node for child in entry.mapping.values() for item in child.items for node in item.mapping.values()]
     return [*entry.mapping.values(), *inner]
 
 
-def _set(root: Node, path: str, node: Node) -> None:
+def _set(root: FileNode, path: str, node: FileNode) -> None:
     first, *steps = path.split(".")
     section = next((part.node for part in placed(root) if part.name == first), None)
     if section is None:
@@ -116,15 +116,15 @@ def _set(root: Node, path: str, node: Node) -> None:
         children = section.mapping
         below = children.get(step)
         if below is None:
-            below = Node({}, node.mark)
+            below = FileNode({}, node.mark)
         elif not isinstance(below.value, dict):
-            below = Node({"all": below}, below.mark)
+            below = FileNode({"all": below}, below.mark)
         children[step] = below
         section = below
     section.mapping[steps[-1]] = node
 
 
-def _forget_expansion(root: Node, path: str, values: Mapping[str, object]) -> None:
+def _forget_expansion(root: FileNode, path: str, values: Mapping[str, object]) -> None:
     """Fan-outs and registers of an array follow from its shape and dataflow: set those, and they are new."""
     name, _, key = path.partition(".")
     if key not in _EXPANDED_FROM:
@@ -136,15 +136,15 @@ def _forget_expansion(root: Node, path: str, values: Mapping[str, object]) -> No
                     part.node.mapping.pop(derived, None)
 
 
-def _set_source(node: Node, source: str) -> None:
+def _set_source(node: FileNode, source: str) -> None:
     node.source = source
     for child in (*node.mapping.values(), *node.items):
         _set_source(child, source)
 
 
-def _copy(node: Node) -> Node:
+def _copy(node: FileNode) -> FileNode:
     if isinstance(node.value, dict):
-        return Node({key: _copy(child) for key, child in node.value.items()}, node.mark, node.source)
+        return FileNode({key: _copy(child) for key, child in node.value.items()}, node.mark, node.source)
     if isinstance(node.value, list):
-        return Node([_copy(child) for child in node.value], node.mark, node.source)
-    return Node(node.value, node.mark, node.source)
+        return FileNode([_copy(child) for child in node.value], node.mark, node.source)
+    return FileNode(node.value, node.mark, node.source)

@@ -14,7 +14,7 @@ from functools import cache
 from math import ceil
 
 from archsim.base.units import PS_PER_S
-from archsim.spec.part import Part, Sourced
+from archsim.spec.part import Part, SourcedNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Phy:
     transfers_per_s: int
     coding: Fraction
     latency_ps: int
-    pj_per_bit: Sourced
-    static_w: Sourced
+    pj_per_bit: SourcedNumber
+    static_w: SourcedNumber
 
     @property
     def bytes_per_s(self) -> Fraction:
@@ -36,7 +36,7 @@ class Phy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Level(Part):
+class NetworkLevel(Part):
     """One of the networks of a chip. ``link_bytes``: one flit; ``period``: cycles of the innermost network's clock for
     which it takes a link. ``attach``: part above, or network around it -> the places (coordinates of a router) of its
     ports.
@@ -74,7 +74,7 @@ class Level(Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outer(Level):
+class OuterNetwork(NetworkLevel):
     """A network around another one, of which it has a copy at each of its ``nodes``. ``width_bytes``: what a link
     without a phy carries in a cycle of ``clock_hz``."""
 
@@ -83,7 +83,7 @@ class Outer(Level):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noc(Level):
+class Noc(NetworkLevel):
     """A network on chip. A core stands at each node of its topology, in their order; ``cores``: of all its copies,
     those of a copy one after the other. ``outer``: the networks around it, from the inside out.
 
@@ -94,7 +94,7 @@ class Noc(Level):
 
     cores: int
     inside: tuple[str, ...]
-    outer: tuple[Outer, ...] = ()
+    outer: tuple[OuterNetwork, ...] = ()
     multicast: bool = True
     routing_delay_cycles: int = 1
     credit_delay_cycles: int = 0
@@ -108,7 +108,7 @@ class Noc(Level):
     fidelity: str = "flit"  # flit | link
 
     @property
-    def levels(self) -> tuple[Level, ...]:
+    def levels(self) -> tuple[NetworkLevel, ...]:
         """This network and those around it, from the inside out."""
         return (self, *self.outer)
 

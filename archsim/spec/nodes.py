@@ -47,21 +47,21 @@ class Mark:
 
 
 @dataclass(slots=True)
-class Node:
+class FileNode:
     """A value with the place of its key (of the value itself in lists) and, later, its source."""
 
-    value: Scalar | dict[str, Node] | list[Node]
+    value: Scalar | dict[str, FileNode] | list[FileNode]
     mark: Mark
     source: str = field(default="", compare=False)
     tag: str = field(default="", compare=False)  # of files of other tools alone, such as '!Component'
 
     @property
-    def mapping(self) -> dict[str, Node]:
+    def mapping(self) -> dict[str, FileNode]:
         """The children of a mapping; empty for everything else."""
         return self.value if isinstance(self.value, dict) else {}
 
     @property
-    def items(self) -> list[Node]:
+    def items(self) -> list[FileNode]:
         """The children of a list; empty for everything else."""
         return self.value if isinstance(self.value, list) else []
 
@@ -73,7 +73,7 @@ class Node:
             return [child.plain() for child in self.value]
         return self.value
 
-    def leaves(self, prefix: str = "") -> Iterator[tuple[str, Node]]:
+    def leaves(self, prefix: str = "") -> Iterator[tuple[str, FileNode]]:
         """Every leaf under a mapping with its key path; a list counts as one leaf."""
         for key, child in self.mapping.items():
             path = f"{prefix}{key}"
@@ -83,7 +83,7 @@ class Node:
                 yield path, child
 
 
-def read(path: str | Path) -> Node:
+def read(path: str | Path) -> FileNode:
     """The tree of a YAML file; raises ConfigError naming the file for everything that cannot be read."""
     return parse(bounded_text(path), str(path))
 
@@ -108,7 +108,7 @@ def decoded(data: bytes, path: str | Path) -> str:
         raise ConfigError(f"{_place(path, data[: error.start])}: not UTF-8 text (byte {error.start})") from None
 
 
-def parse_foreign(text: str, file: str) -> Node:
+def parse_foreign(text: str, file: str) -> FileNode:
     """The tree of YAML text that another tool reads: a mapping or a list, tags kept as text, ``<<`` merged.
 
     The limits are those of ``parse``. Raises ConfigError with file:line:column.
@@ -121,7 +121,7 @@ def _place(path: str | Path, before: bytes) -> str:
     return f"{path}:{before.count(NEWLINE) + 1}:{len(before) - before.rfind(NEWLINE)}"
 
 
-def parse(text: str, file: str = "<text>", most: int = MAX_NODES) -> Node:
+def parse(text: str, file: str = "<text>", most: int = MAX_NODES) -> FileNode:
     """The tree of YAML text; ``file`` names it in messages, ``most``: values that it may have.
 
     Raises ConfigError with file:line:column.
@@ -129,7 +129,7 @@ def parse(text: str, file: str = "<text>", most: int = MAX_NODES) -> Node:
     return _parsed(text, file, most, foreign=False)
 
 
-def _parsed(text: str, file: str, most: int, foreign: bool) -> Node:
+def _parsed(text: str, file: str, most: int, foreign: bool) -> FileNode:
     _refuse_tabs(text, file)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -156,15 +156,15 @@ def scalar(text: str) -> Scalar:
     return Decimal(text) if _DECIMAL.fullmatch(text) else text
 
 
-def of_value(value: object, mark: Mark) -> Node:
+def of_value(value: object, mark: Mark) -> FileNode:
     """A tree from plain Python data (``replace``, ``--set``): every node gets ``mark``."""
     if isinstance(value, dict):
-        return Node({str(key): of_value(child, mark) for key, child in value.items()}, mark)
+        return FileNode({str(key): of_value(child, mark) for key, child in value.items()}, mark)
     if isinstance(value, (list, tuple)):
-        return Node([of_value(child, mark) for child in value], mark)
+        return FileNode([of_value(child, mark) for child in value], mark)
     if value is None or isinstance(value, (bool, int, Decimal)):
-        return Node(value, mark)
-    return Node(repr(value) if isinstance(value, float) else str(value), mark)
+        return FileNode(value, mark)
+    return FileNode(repr(value) if isinstance(value, float) else str(value), mark)
 
 
 class _Builder:
@@ -175,11 +175,11 @@ class _Builder:
         self._foreign = foreign
         self._events = events
         self._file = file
-        self._anchors: dict[str, Node | None] = {}
+        self._anchors: dict[str, FileNode | None] = {}
         self._nodes = 0
         self._aliases = 0
 
-    def document(self) -> Node:
+    def document(self) -> FileNode:
         """The one document of the stream, a mapping."""
         next(self._events)
         if isinstance(next(self._events), yaml.StreamEndEvent):
@@ -193,7 +193,7 @@ class _Builder:
             raise ConfigError(f"{self._mark(following)}: a second document; allowed one per file")
         return root
 
-    def _node(self, event: Any, depth: int) -> Node:
+    def _node(self, event: Any, depth: int) -> FileNode:
         mark = self._mark(event)
         if depth > MAX_DEPTH:
             raise ConfigError(f"{mark}: nested deeper than {MAX_DEPTH} levels")
@@ -210,15 +210,15 @@ class _Builder:
             self._anchors[event.anchor] = node
         return node
 
-    def _content(self, event: Any, mark: Mark, depth: int) -> Node:
+    def _content(self, event: Any, mark: Mark, depth: int) -> FileNode:
         if isinstance(event, yaml.MappingStartEvent):
-            return Node(self._mapping(depth), mark)
+            return FileNode(self._mapping(depth), mark)
         if isinstance(event, yaml.SequenceStartEvent):
-            return Node(self._sequence(depth), mark)
-        return Node(scalar(event.value) if event.implicit[0] else event.value, mark)
+            return FileNode(self._sequence(depth), mark)
+        return FileNode(scalar(event.value) if event.implicit[0] else event.value, mark)
 
-    def _mapping(self, depth: int) -> dict[str, Node]:
-        children: dict[str, Node] = {}
+    def _mapping(self, depth: int) -> dict[str, FileNode]:
+        children: dict[str, FileNode] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             mark = self._mark(event)
             if not isinstance(event, yaml.ScalarEvent):
@@ -227,16 +227,16 @@ class _Builder:
                 first = children[event.value].mark
                 raise ConfigError(f"{mark}: duplicate key '{event.value}', first at line {first.line}; allowed once")
             child = self._node(next(self._events), depth + 1)
-            children[event.value] = Node(child.value, mark, tag=child.tag)
+            children[event.value] = FileNode(child.value, mark, tag=child.tag)
         return _merged(children) if self._foreign and MERGE in children else children
 
-    def _sequence(self, depth: int) -> list[Node]:
+    def _sequence(self, depth: int) -> list[FileNode]:
         children = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             children.append(self._node(event, depth + 1))
         return children
 
-    def _alias(self, event: Any, mark: Mark) -> Node:
+    def _alias(self, event: Any, mark: Mark) -> FileNode:
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
             raise ConfigError(f"{mark}: more than {MAX_ALIASES} aliases; allowed at most {MAX_ALIASES} in a file")
@@ -245,13 +245,15 @@ class _Builder:
             raise ConfigError(f"{mark}: alias '*{event.anchor}' has no finished anchor '&{event.anchor}' before it")
         return self._copy(target, mark)
 
-    def _copy(self, node: Node, mark: Mark) -> Node:
+    def _copy(self, node: FileNode, mark: Mark) -> FileNode:
         self._count(1, mark)
         if isinstance(node.value, dict):
-            return Node({key: self._copy(child, mark) for key, child in node.value.items()}, node.mark, tag=node.tag)
+            return FileNode(
+                {key: self._copy(child, mark) for key, child in node.value.items()}, node.mark, tag=node.tag
+            )
         if isinstance(node.value, list):
-            return Node([self._copy(child, mark) for child in node.value], node.mark, tag=node.tag)
-        return Node(node.value, node.mark, tag=node.tag)
+            return FileNode([self._copy(child, mark) for child in node.value], node.mark, tag=node.tag)
+        return FileNode(node.value, node.mark, tag=node.tag)
 
     def _count(self, nodes: int, mark: Mark) -> None:
         self._nodes += nodes
@@ -262,11 +264,11 @@ class _Builder:
         return Mark(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
 
 
-def _merged(children: dict[str, Node]) -> dict[str, Node]:
+def _merged(children: dict[str, FileNode]) -> dict[str, FileNode]:
     """A mapping with the keys of those under its ``<<``, which yield to its own, and earlier ones to none of later."""
     merge = children.pop(MERGE)
     given = merge.items if isinstance(merge.value, list) else [merge]
-    found: dict[str, Node] = {}
+    found: dict[str, FileNode] = {}
     for node in given:
         if not isinstance(node.value, dict):
             raise ConfigError(f"{merge.mark}: '{MERGE}' takes a mapping or a list of mappings; found something else")

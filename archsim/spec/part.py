@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Sourced:
+class SourcedNumber:
     """A number of a chip file with where it comes from (``source``; 'estimated: ...' when not published)."""
 
     value: float
@@ -23,8 +23,8 @@ class Part:
     clock_hz: int
     sync_stages: int
     scope: str  # chip | dram | host
-    energy_pj: Mapping[str, Sourced]  # action -> pJ, overrides of the technology table
-    area_mm2: Sourced | None  # override
-    leakage_w: Sourced | None  # override
-    idle_w: Sourced | None  # between runs, in place of the leakage
+    energy_pj: Mapping[str, SourcedNumber]  # action -> pJ, overrides of the technology table
+    area_mm2: SourcedNumber | None  # override
+    leakage_w: SourcedNumber | None  # override
+    idle_w: SourcedNumber | None  # between runs, in place of the leakage
     copies: int  # instances on the chip (product of the fan-outs above it)

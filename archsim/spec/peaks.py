@@ -7,7 +7,7 @@ from fractions import Fraction
 from archsim.base.units import operations_per_s, si
 from archsim.spec.architecture import Architecture, Array
 from archsim.spec.memories import Memory, PortSet
-from archsim.spec.network import Level, Noc, Outer
+from archsim.spec.network import NetworkLevel, Noc, OuterNetwork
 
 
 def dram_bytes_per_s(memory: Memory) -> Fraction | None:
@@ -27,15 +27,15 @@ def lines(chip: Architecture) -> list[str]:
     return found + [_array(array) for array in chip.arrays]
 
 
-def link_bytes_per_s(level: Level) -> Fraction:
+def link_bytes_per_s(level: NetworkLevel) -> Fraction:
     """Of one link of a network in one direction."""
     if level.phy is not None:
         return level.phy.bytes_per_s
-    width = level.width_bytes if isinstance(level, Outer) else level.link_bytes
+    width = level.width_bytes if isinstance(level, OuterNetwork) else level.link_bytes
     return Fraction(width * level.clock_hz)
 
 
-def bisection_bytes_per_s(level: Level) -> Fraction:
+def bisection_bytes_per_s(level: NetworkLevel) -> Fraction:
     """Of all links, of one direction, between two halves of the nodes; 0 where the topology does not know it."""
     return level.bisection_links * link_bytes_per_s(level)
 
@@ -54,11 +54,11 @@ def _noc(noc: Noc) -> str:
     return f"{text}; ports: {', '.join(ports)}" if ports else text
 
 
-def _outer(level: Outer) -> str:
+def _outer(level: OuterNetwork) -> str:
     return f"{level.name}: {level.nodes} copies of the network below{_links(level)}"
 
 
-def _links(level: Level) -> str:
+def _links(level: NetworkLevel) -> str:
     shape = "x".join(str(size) for size in level.shape)
     text = f" on a {level.topology} {shape}, link {si(link_bytes_per_s(level), 'B/s')} each way"
     if level.bisection_links:

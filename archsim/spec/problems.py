@@ -13,9 +13,9 @@ from pydantic.fields import FieldInfo
 
 from archsim.base import units
 from archsim.base.errors import ArchsimError, ConfigError, NotBuiltError, nearest_name
-from archsim.spec.nodes import Mark, Node
+from archsim.spec.nodes import FileNode, Mark
 from archsim.spec.schema_base import KEYS_LATER, Section
-from archsim.spec.value_domains import Domain, Words
+from archsim.spec.value_domains import Domain, DomainWords
 
 M = TypeVar("M", bound=BaseModel)
 _SEVERAL = re.compile(r"\d+ problems")
@@ -95,7 +95,7 @@ def told(error: ArchsimError) -> list[str]:
     return [line.strip() for line in lines.split("\n")] if _SEVERAL.fullmatch(head) else [text]
 
 
-def validate(model: type[M], node: Node, prefix: str, problems: Problems) -> M | None:
+def validate(model: type[M], node: FileNode, prefix: str, problems: Problems) -> M | None:
     """``node`` as an instance of ``model``; None, with problems added, when it does not fit.
 
     ``prefix``: key path of the node ('' at the top).
@@ -117,14 +117,14 @@ def validate(model: type[M], node: Node, prefix: str, problems: Problems) -> M |
     return None if nothing else instance
 
 
-def validate_part(model: type[BaseModel], node: Node, prefix: str, problems: Problems) -> None:
+def validate_part(model: type[BaseModel], node: FileNode, prefix: str, problems: Problems) -> None:
     """As ``validate`` for a node that holds only some keys of a ``model``: those that are missing are no problems."""
     found = Problems()
     validate(model, node, prefix, found)
     problems.take(found)
 
 
-def _add(problems: Problems, model: type[BaseModel], node: Node, prefix: str, details: Mapping[str, Any]) -> None:
+def _add(problems: Problems, model: type[BaseModel], node: FileNode, prefix: str, details: Mapping[str, Any]) -> None:
     location = tuple(item for item in details["loc"] if item != "[key]")
     kind = details["type"]
     found, depth = _walk(node, location)
@@ -169,7 +169,7 @@ def meant_by(key: str, known: Iterable[str]) -> str:
 def allowed_text(annotation: object, metadata: Iterable[object] = ()) -> str:
     """What a schema annotation allows, in words."""
     for item in metadata:
-        if isinstance(item, Domain | Words):
+        if isinstance(item, Domain | DomainWords):
             return item.allowed
     arguments = get_args(annotation)
     if getattr(annotation, "__metadata__", ()):
@@ -216,7 +216,7 @@ def submodel(annotation: object) -> type[BaseModel] | None:
     return None
 
 
-def _walk(node: Node, location: tuple[object, ...]) -> tuple[Node, int]:
+def _walk(node: FileNode, location: tuple[object, ...]) -> tuple[FileNode, int]:
     """The deepest node along ``location`` that the file has, and how many steps lead to it."""
     for depth, step in enumerate(location):
         child = node.items[step] if isinstance(step, int) and step < len(node.items) else node.mapping.get(str(step))

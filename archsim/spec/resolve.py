@@ -11,17 +11,17 @@ from typing import Any
 from archsim.spec import build, canonical, rules_noc, rules_parts, rules_tree, schema
 from archsim.spec import sources as origins
 from archsim.spec.architecture import ROLES, Architecture
-from archsim.spec.declared import Declared, File, clocks, declare
+from archsim.spec.declared import DeclaredPart, File, clocks, declare
 from archsim.spec.dtypes import BITS
-from archsim.spec.expand import DataflowFacts, Facts, dataflow_facts
+from archsim.spec.expand import ArrayFacts, DataflowFacts, dataflow_facts
 from archsim.spec.network import Noc
-from archsim.spec.nodes import Node
+from archsim.spec.nodes import FileNode
 from archsim.spec.problems import Problems
-from archsim.spec.topology_facts import Fabric
+from archsim.spec.topology_facts import TopologyFacts
 from archsim.spec.tree import check as check_tree
 
 
-def resolve(root: Node, facts: DataflowFacts = dataflow_facts) -> Architecture:
+def resolve(root: FileNode, facts: DataflowFacts = dataflow_facts) -> Architecture:
     """The canonical chip of a document whose leaves know their sources (``sources.annotate``).
 
     ``facts``: fan-outs and registers of a dataflow by name. Raises ConfigError (NotBuiltError for parts of
@@ -53,14 +53,14 @@ def _bits(dtypes: schema.Dtypes) -> dict[str, int]:
     return by_role | {"partials": BITS[dtypes.accumulate]}
 
 
-def _architecture(file: File, facts: dict[str, Facts], fabrics: list[Fabric]) -> Architecture:
+def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[TopologyFacts]) -> Architecture:
     chip = file.chip
     stated = origins.collect(file.root) | _derived(file)
     hertz = clocks(file)
     below = rules_noc.below(file)
     copies = {part.spec.name: prod(fabric.cores for fabric in fabrics) for part in below} if fabrics else {}
 
-    def base(part: Declared[schema.Part]) -> dict[str, Any]:
+    def base(part: DeclaredPart[schema.Part]) -> dict[str, Any]:
         found = build.common(part.spec, part.at.kind, hertz[part.spec.name], stated)
         return found | {"copies": copies.get(part.spec.name, 1)}
 

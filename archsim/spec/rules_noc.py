@@ -15,21 +15,21 @@ from archsim.facts.noc.catalogue import MOST_NODES, names
 from archsim.facts.noc.routers import MOST_PORTS
 from archsim.spec import schema
 from archsim.spec.architecture import ROLES
-from archsim.spec.declared import Declared, File, clocks, explicit
+from archsim.spec.declared import DeclaredPart, File, clocks, explicit
 from archsim.spec.links import MOST_DELAY, MOST_PERIOD, MOST_TERM, bytes_per_s, delay_cycles, period
 from archsim.spec.network import Noc
 from archsim.spec.nodes import Mark
 from archsim.spec.topology import network
-from archsim.spec.topology_facts import Fabric, fabric
+from archsim.spec.topology_facts import TopologyFacts, fabric
 
 _NEEDS = {"cache": "a cache in a chip with a network", "dram": "a dram below a network"}
 _KEYS = ("topology", "shape")
 
-_Part = Declared[schema.Part]
-_Noc = Declared[schema.Noc]
+_Part = DeclaredPart[schema.Part]
+_Noc = DeclaredPart[schema.Noc]
 
 
-def check(file: File) -> list[Fabric]:
+def check(file: File) -> list[TopologyFacts]:
     """Add a problem for every broken rule; what the topologies say, outermost first: nothing without a network or with
     one that is wrong."""
     networks = list(file.of(schema.Noc))
@@ -50,7 +50,7 @@ def check(file: File) -> list[Fabric]:
     return found
 
 
-def check_routes(file: File, fabrics: list[Fabric], noc: Noc) -> None:
+def check_routes(file: File, fabrics: list[TopologyFacts], noc: Noc) -> None:
     """Add a problem where packets to the ports, or between networks, can block one another.
 
     Routes that pass dimensions in an order, and those on rings, never do.
@@ -73,7 +73,7 @@ def below(file: File) -> list[_Part]:
     return dma + [part for part in file.parts[at + 1 :] if not isinstance(part.spec, schema.Host)]
 
 
-def _split(file: File) -> tuple[list[Declared[schema.Storage]], list[Declared[schema.Storage]]]:
+def _split(file: File) -> tuple[list[DeclaredPart[schema.Storage]], list[DeclaredPart[schema.Storage]]]:
     """Explicit memories above the network, and below it."""
     inner = {part.spec.name for part in below(file)}
     found = [part for part in file.of(schema.Storage) if explicit(part)]
@@ -127,7 +127,7 @@ def _packets(file: File, part: _Noc) -> None:
         )
 
 
-def _fabric(file: File, part: _Noc) -> Fabric | None:
+def _fabric(file: File, part: _Noc) -> TopologyFacts | None:
     """What the topology says of the shape; None, with a problem at the key, when there is no such network."""
     name, known = part.spec.topology, names()
     if name not in known:
@@ -147,7 +147,7 @@ def _rest(message: str, key: str) -> str:
     return message.removeprefix(f"{key}: ")
 
 
-def _routes(file: File, part: _Noc, found: Fabric) -> None:
+def _routes(file: File, part: _Noc, found: TopologyFacts) -> None:
     """Keys that this topology would ignore, or cannot do with."""
     spec = part.spec
     if spec.routing == "yx" and not found.ordered:
@@ -164,7 +164,7 @@ def _routes(file: File, part: _Noc, found: Fabric) -> None:
         file.add(part, "speculative", "found true with another allocator; allowed with islip for both")
 
 
-def _attached(file: File, part: _Noc, found: Fabric) -> None:
+def _attached(file: File, part: _Noc, found: TopologyFacts) -> None:
     named = {other.spec.name: other for other in file.parts}
     allowed = _attachable(file, part)
     for name, places in part.spec.attach.items():
@@ -206,7 +206,7 @@ def _at(file: File, part: _Noc, name: str, index: int, message: str) -> None:
     file.problems.add(mark, f"{part.spec.name}.attach.{name}[{index}]", message)
 
 
-def _unattached(file: File, part: _Noc, found: Fabric) -> None:
+def _unattached(file: File, part: _Noc, found: TopologyFacts) -> None:
     """What sends to memories below the network, or receives from them, needs a port."""
     if around(file, part) is not None:
         check_gateway(file, part, found)
@@ -224,7 +224,7 @@ def _unattached(file: File, part: _Noc, found: Fabric) -> None:
             file.add(part, "attach", f"{message}; allowed `{example}` or other routers")
 
 
-def _switches(file: File, part: _Noc, found: Fabric) -> None:
+def _switches(file: File, part: _Noc, found: TopologyFacts) -> None:
     """Routers that the kernel can hold: its sets of ports are bits of a word."""
     spec = part.spec
     inner = list(file.of(schema.Noc))[-1].spec
@@ -279,7 +279,7 @@ def check_nodes(file: File, inner: _Noc, cores: int) -> None:
         file.add(inner, "shape", f"found {cores} cores in all copies of the network; allowed at most {MOST_NODES}")
 
 
-def check_gateway(file: File, part: _Noc, found: Fabric) -> None:
+def check_gateway(file: File, part: _Noc, found: TopologyFacts) -> None:
     """A network inside another one is joined to it at one router."""
     outer = around(file, part)
     if outer is None:

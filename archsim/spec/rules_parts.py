@@ -8,11 +8,11 @@ from math import prod
 from archsim.base import units
 from archsim.base.errors import ConfigError, nearest
 from archsim.facts.dram import bit_order, catalogue
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.device import DramMemory
 from archsim.spec import schema
-from archsim.spec.declared import Declared, File
+from archsim.spec.declared import DeclaredPart, File
 from archsim.spec.dtypes import BITS
-from archsim.spec.expand import DEFAULT_DATAFLOW, DataflowFacts, Facts, Sugar
+from archsim.spec.expand import DEFAULT_DATAFLOW, ArrayFacts, DataflowFacts, Sugar
 from archsim.spec.locate import config_files
 
 CONSTANT = "constant"
@@ -55,7 +55,7 @@ def _srams(file: File) -> None:
             file.add(part, "word", f"found {units.shown(part.found('word'))}; allowed {limit}")
 
 
-def _ports(file: File, part: Declared[schema.Sram]) -> None:
+def _ports(file: File, part: DeclaredPart[schema.Sram]) -> None:
     _port_set(file, part, "ports", part.spec.ports)
     for engine in schema.ENGINES:
         own = getattr(part.spec.ports, engine)
@@ -66,12 +66,12 @@ def _ports(file: File, part: Declared[schema.Sram]) -> None:
             file.add(part, f"ports.{engine}", "found no port; allowed {read: N}, {write: N}, both, or {shared: N}")
 
 
-def _port_set(file: File, part: Declared[schema.Part], key: str, ports: schema.Ports | schema.EnginePorts) -> None:
+def _port_set(file: File, part: DeclaredPart[schema.Part], key: str, ports: schema.Ports | schema.EnginePorts) -> None:
     if ports.shared is not None and (ports.read is not None or ports.write is not None):
         file.add(part, key, "found `shared` beside `read` or `write`; allowed {read: N, write: N} or {shared: N}")
 
 
-def _interleave(file: File, part: Declared[schema.Sram]) -> None:
+def _interleave(file: File, part: DeclaredPart[schema.Sram]) -> None:
     spec = part.spec
     if spec.interleave == "xor" and spec.banks & (spec.banks - 1):
         file.add(part, "interleave", f"found xor with {spec.banks} banks; allowed with a power of two of banks")
@@ -82,7 +82,7 @@ def _interleave(file: File, part: Declared[schema.Sram]) -> None:
             file.add(part, "interleave", f"found {units.shown(part.found('interleave'))}; allowed {limit}")
 
 
-def _unserved(file: File, part: Declared[schema.Sram]) -> None:
+def _unserved(file: File, part: DeclaredPart[schema.Sram]) -> None:
     """Keys that would be ignored: of a memory without rings and moves, and ports of engines that are not there."""
     spec = part.spec
     named = [engine for engine in schema.ENGINES if getattr(spec.ports, engine) is not None]
@@ -122,7 +122,7 @@ def _requests(file: File) -> None:
             file.add(part, "requests", f"{message}; allowed with a DRAM standard")
 
 
-def _standard(file: File, part: Declared[schema.Dram]) -> None:
+def _standard(file: File, part: DeclaredPart[schema.Dram]) -> None:
     """A DRAM standard's own file says which speeds, widths and capacities it has."""
     spec = part.spec
     known = [*catalogue.names(), CONSTANT]
@@ -139,7 +139,7 @@ def _standard(file: File, part: Declared[schema.Dram]) -> None:
             _control(file, part, memory)
 
 
-def _control(file: File, part: Declared[schema.Dram], memory: Dram) -> None:
+def _control(file: File, part: DeclaredPart[schema.Dram], memory: DramMemory) -> None:
     """What the controller is told has a meaning for this memory. ``memory``: what the standard's file made of it."""
     spec = part.spec
     try:
@@ -192,7 +192,9 @@ def _technology(file: File) -> None:
         file.problems.add(file.mark("technology", "node"), "technology.node", message)
 
 
-def array_facts(file: File, part: Declared[schema.Array], facts: DataflowFacts, bits: dict[str, int]) -> Facts | None:
+def array_facts(
+    file: File, part: DeclaredPart[schema.Array], facts: DataflowFacts, bits: dict[str, int]
+) -> ArrayFacts | None:
     """The facts of an array's dataflow; None, with problems added, when there is no such dataflow."""
     spec = part.spec
     name = dataflow_name(spec)
@@ -221,7 +223,7 @@ def pair_name(inputs: str, weights: str) -> str:
     return inputs if inputs == weights else f"{inputs}x{weights}"
 
 
-def _array_options(file: File, part: Declared[schema.Array], options: tuple[str, ...]) -> None:
+def _array_options(file: File, part: DeclaredPart[schema.Array], options: tuple[str, ...]) -> None:
     name = dataflow_name(part.spec)
     for option in ("weight_double_buffer", "fold_overlap"):
         if getattr(part.spec, option) and option not in options:

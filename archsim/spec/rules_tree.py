@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from archsim.spec import schema
-from archsim.spec.declared import Declared, File, explicit
+from archsim.spec.declared import DeclaredPart, File, explicit
 from archsim.spec.problems import keys
 
 NEEDED = ("inputs", "weights", "outputs", "partials")
@@ -20,7 +20,7 @@ def check(file: File) -> None:
 
 def _names(file: File) -> None:
     reserved = set(keys(schema.Chip))
-    first: dict[str, Declared[schema.Part]] = {}
+    first: dict[str, DeclaredPart[schema.Part]] = {}
     for part in file.parts:
         name = part.spec.name
         if name in reserved:
@@ -41,7 +41,7 @@ def _once(file: File) -> None:
 
 
 def _order(file: File) -> None:
-    leaf: Declared[schema.Part] | None = None
+    leaf: DeclaredPart[schema.Part] | None = None
     for part in file.parts:
         if isinstance(part.spec, _ONCE):
             continue
@@ -57,7 +57,7 @@ def _order(file: File) -> None:
 
 
 def _folded(file: File) -> None:
-    folded: Declared[schema.Part] | None = None
+    folded: DeclaredPart[schema.Part] | None = None
     for part in file.of(schema.Storage):
         if not explicit(part):
             folded = folded or part

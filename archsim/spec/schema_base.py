@@ -20,10 +20,10 @@ KEYS_LATER = ("from", "to")  # keys of the grammar that this version lacks
 Size = Annotated[int, d.whole(units.SIZE, "1 B", "16 TiB")]
 Clock = Annotated[int, d.whole(units.FREQUENCY, "1 kHz", "100 GHz")]
 Dtype = Annotated[str, d.choice(*DTYPES)]
-Cycles = Annotated[d.Measured, d.measured("0 or more", units.CYCLES, units.TIME)]
+Cycles = Annotated[d.MeasuredQuantity, d.measured("0 or more", units.CYCLES, units.TIME)]
 Source = Annotated[str, d.source()]
 Flag = Annotated[bool, d.flag()]
-NONE_CYCLES = d.Measured(Fraction(0), "cycles")
+NONE_CYCLES = d.MeasuredQuantity(Fraction(0), "cycles")
 
 
 def for_all(value: object) -> object:

@@ -75,7 +75,7 @@ class Dram(Storage):
     )
     bandwidth: (
         Annotated[
-            d.Measured | None,
+            d.MeasuredQuantity | None,
             d.measured("more than 0", units.BANDWIDTH, units.BYTES_PER_CYCLE, positive=True, endless="infinite"),
         ]
         | None

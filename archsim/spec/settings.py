@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archsim.base.errors import nearest
-from archsim.spec.nodes import Node
+from archsim.spec.nodes import FileNode
 from archsim.spec.problems import Problems, field_of, keys, meant_by, validate_part
 from archsim.spec.schema import PARTS, Chip, Part
 from archsim.spec.tree import FIXED, inner_paths
@@ -18,7 +18,7 @@ _TOP = tuple(key for key in keys(Chip) if key not in FIXED)
 _OF_PARTS = tuple(dict.fromkeys(key for model in PARTS.values() for key in keys(model) if key not in FIXED))
 
 
-def check(values: Mapping[str, Node], prefix: str, problems: Problems) -> None:
+def check(values: Mapping[str, FileNode], prefix: str, problems: Problems) -> None:
     """Add a problem for each key path that no chip has, and each value that none takes; ``prefix``: their key path."""
     for path, node in values.items():
         first, *steps = path.split(".")
@@ -30,7 +30,7 @@ def check(values: Mapping[str, Node], prefix: str, problems: Problems) -> None:
             _check_part(first, steps, node, f"{prefix}.{first}", problems)
 
 
-def _check_part(name: str, steps: list[str], node: Node, prefix: str, problems: Problems) -> None:
+def _check_part(name: str, steps: list[str], node: FileNode, prefix: str, problems: Problems) -> None:
     """A kind of part that has the key takes the value, or the first that has it says what it wants."""
     told = []
     for model in _kinds(steps[0]):
@@ -46,10 +46,10 @@ def _kinds(key: str) -> list[type[Part]]:
     return [model for model in PARTS.values() if key not in FIXED and field_of(model, key) is not None]
 
 
-def _nested(steps: list[str], node: Node) -> Node:
+def _nested(steps: list[str], node: FileNode) -> FileNode:
     """The node below its key path: ``{technology: {voltage: node}}``."""
     for step in reversed(steps):
-        node = Node({step: node}, node.mark)
+        node = FileNode({step: node}, node.mark)
     return node
 
 

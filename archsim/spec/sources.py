@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from archsim.base.errors import nearest
-from archsim.spec.nodes import Node
+from archsim.spec.nodes import FileNode
 from archsim.spec.problems import Problems
 from archsim.spec.tree import placed
 
@@ -20,7 +20,7 @@ ESTIMATED = "estimated:"
 _NOT_NUMBERS = ("schema", "name", "description", "extends", "hierarchy", "not_modelled", "source", "sources")
 
 
-def annotate(root: Node, problems: Problems) -> None:
+def annotate(root: FileNode, problems: Problems) -> None:
     """Write into every leaf of a document the source that the document states for it.
 
     A ``sources`` entry for a key that the document does not have is a problem.
@@ -37,7 +37,7 @@ def annotate(root: Node, problems: Problems) -> None:
             leaf.source = _nearest_statement(stated, path) or default
 
 
-def collect(root: Node) -> dict[str, str]:
+def collect(root: FileNode) -> dict[str, str]:
     """Key path to source of every leaf of a document whose leaves know theirs."""
     return {path: leaf.source for _, _, found in _groups(root) for path, leaf in found}
 
@@ -51,14 +51,14 @@ def lookup(found: Mapping[str, str], path: str) -> str:
     return inside[0] if inside else DEFAULT
 
 
-def _groups(root: Node) -> Iterator[tuple[Node, str, list[tuple[str, Node]]]]:
+def _groups(root: FileNode) -> Iterator[tuple[FileNode, str, list[tuple[str, FileNode]]]]:
     """The top level and every part: the section, its key prefix, its leaves with their key paths."""
     yield root, "", list(_leaves(root, ""))
     for part in placed(root):
         yield part.node, f"{part.name}.", list(_leaves(part.node, f"{part.name}."))
 
 
-def _leaves(section: Node, prefix: str) -> Iterator[tuple[str, Node]]:
+def _leaves(section: FileNode, prefix: str) -> Iterator[tuple[str, FileNode]]:
     for key, child in section.mapping.items():
         if key in _NOT_NUMBERS:
             continue
@@ -68,12 +68,12 @@ def _leaves(section: Node, prefix: str) -> Iterator[tuple[str, Node]]:
             yield f"{prefix}{key}", child
 
 
-def _own(section: Node, default: str) -> str:
+def _own(section: FileNode, default: str) -> str:
     text = section.mapping.get("source")
     return text.value.strip() if text is not None and isinstance(text.value, str) else default
 
 
-def _statements(section: Node, prefix: str, leaves: set[str], problems: Problems) -> Iterator[tuple[str, str]]:
+def _statements(section: FileNode, prefix: str, leaves: set[str], problems: Problems) -> Iterator[tuple[str, str]]:
     table = section.mapping.get("sources")
     for key, node in (table.mapping if table is not None else {}).items():
         path = f"{prefix}{key}"

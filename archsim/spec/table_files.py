@@ -11,7 +11,7 @@ from typing import TypeVar
 from archsim.base.errors import ConfigError, nearest
 from archsim.spec import schema_tables as st
 from archsim.spec.locate import config_files
-from archsim.spec.nodes import Node, read
+from archsim.spec.nodes import FileNode, read
 from archsim.spec.problems import Problems, validate
 from archsim.spec.schema_base import Section
 from archsim.spec.schema_noc import Phy
@@ -25,7 +25,7 @@ def load(path: Path, model: type[M]) -> M:
     return of_node(read(path), model)
 
 
-def of_node(root: Node, model: type[M]) -> M:
+def of_node(root: FileNode, model: type[M]) -> M:
     """As ``load`` for a document that was read."""
     problems = Problems()
     found = validate(model, root, "", problems)
@@ -45,7 +45,7 @@ def find(kind: str, name: str, what: str) -> Path:
     return files[name]
 
 
-def _check(found: Section, root: Node, problems: Problems) -> None:
+def _check(found: Section, root: FileNode, problems: Problems) -> None:
     """What goes beyond single values: columns and order of points, a source for each number of a link."""
     if isinstance(found, st.TechnologyTable):
         _check_sram(found.sram, root.mapping["sram"], problems)
@@ -55,7 +55,7 @@ def _check(found: Section, root: Node, problems: Problems) -> None:
                 problems.add(root.mapping[key].mark, key, "no source; allowed one in `sources`")
 
 
-def _check_sram(sram: st.SramPoints, node: Node, problems: Problems) -> None:
+def _check_sram(sram: st.SramPoints, node: FileNode, problems: Problems) -> None:
     columns = node.mapping["columns"]
     if sram.columns[:1] != [st.COLUMNS[0]] or sorted(sram.columns) != sorted(st.COLUMNS):
         found, allowed = (", ".join(names) for names in (sram.columns, st.COLUMNS))
@@ -76,7 +76,7 @@ _KEY = "phy"
 _NOT_NUMBERS = ("schema", "name", "description", "source", "sources")
 
 
-def expand(root: Node) -> None:
+def expand(root: FileNode) -> None:
     """Write the numbers of a preset where a network names one. Raises ConfigError for a name that is not there."""
     problems = Problems()
     for part in placed(root):
@@ -86,23 +86,23 @@ def expand(root: Node) -> None:
     problems.raise_all()
 
 
-def _expand(section: Node, named: Node, path: str, problems: Problems) -> None:
+def _expand(section: FileNode, named: FileNode, path: str, problems: Problems) -> None:
     name, known = str(named.value), config_files(KIND)
     if name in known:
-        section.mapping[_KEY] = Node(preset(name).value, named.mark)
+        section.mapping[_KEY] = FileNode(preset(name).value, named.mark)
         return
     allowed = f"{', '.join(known)}, or a mapping of its keys"
     problems.add(named.mark, path, f"found '{name}'; allowed {allowed}{nearest(name, known)}")
 
 
-def preset(name: str) -> Node:
+def preset(name: str) -> FileNode:
     """The numbers of a file in configs/links, each with its source. Raises ConfigError for one without."""
     from archsim.spec import table_files
     from archsim.spec.schema_tables import Link
 
     document = read(config_files(KIND)[name])
     link = table_files.of_node(document, Link)
-    found = Node({}, document.mark)
+    found = FileNode({}, document.mark)
     for key, node in document.mapping.items():
         if key not in _NOT_NUMBERS:
             source = link.sources[key]

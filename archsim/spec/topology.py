@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from archsim.facts.noc import catalogue, deadlock, nested, routing
 from archsim.facts.noc.attachment import attached
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
-from archsim.spec.network import Level, Noc
+from archsim.spec.network import NetworkLevel, Noc
 
 
-def network(spec: Noc) -> tuple[Topology, Routes, dict[str, tuple[int, ...]]]:
+def network(spec: Noc) -> tuple[Topology, RoutingTable, dict[str, tuple[int, ...]]]:
     """The network of a chip with the ports of attached parts: topology, routes and each part's nodes.
 
     Networks around it and all their copies of it are one topology: ``nested.nested``.
@@ -32,7 +32,7 @@ def topology(spec: Noc) -> Topology:
     return _joined(spec)[0]
 
 
-def _joined(spec: Noc) -> tuple[Topology, Routes]:
+def _joined(spec: Noc) -> tuple[Topology, RoutingTable]:
     """All copies of the innermost network in those around it."""
     found = _level(spec, spec)
     for outer in spec.outer:
@@ -40,7 +40,7 @@ def _joined(spec: Noc) -> tuple[Topology, Routes]:
     return found
 
 
-def _level(level: Level, spec: Noc) -> tuple[Topology, Routes]:
+def _level(level: NetworkLevel, spec: Noc) -> tuple[Topology, RoutingTable]:
     """One network with the nodes of what is attached to it, its links as fast as they are."""
     topology, routes = catalogue.network(
         level.topology, level.shape, link_delay_cycles=level.link_delay_cycles, order=level.routing

@@ -12,7 +12,7 @@ from archsim.spec import schema
 _LISTED = "point_to_point"  # links are a list of its own
 
 
-class Fabric(NamedTuple):
+class TopologyFacts(NamedTuple):
     """``places``: what `attach` calls each router: its coordinates, or [number] where there are none.
 
     ``ports``: of each router (inputs, outputs) to links and nodes; ``most_ports``: the numbers that its ports have;
@@ -32,7 +32,7 @@ class Fabric(NamedTuple):
     ordered: bool
 
 
-def fabric(spec: schema.Noc) -> Fabric:
+def fabric(spec: schema.Noc) -> TopologyFacts:
     """Of the topology and shape of a section. Raises ConfigError that begins with the key: ``shape: found ...``."""
     known = catalogue.names()
     if spec.topology == _LISTED:
@@ -46,7 +46,7 @@ def fabric(spec: schema.Noc) -> Fabric:
     except ConfigError as error:
         raise ConfigError(str(error).removeprefix(f"topology {spec.topology}: ")) from None
     nodes = len(found.nodes)
-    return Fabric(
+    return TopologyFacts(
         cores=nodes,
         places=found.coordinates or tuple((router,) for router in range(found.routers)),
         ports=_ports(found),

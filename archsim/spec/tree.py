@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from archsim.base.errors import nearest
-from archsim.spec.nodes import Mark, Node
+from archsim.spec.nodes import FileNode, Mark
 from archsim.spec.problems import Problems, field_of, keys, submodel
 from archsim.spec.schema import PARTS, PARTS_LATER, Chip
 
@@ -23,21 +23,21 @@ class Placed:
 
     kind: str
     name: str
-    node: Node
+    node: FileNode
     mark: Mark
-    holder: Node
+    holder: FileNode
     label: str
     parallel: bool
 
 
-def placed(root: Node) -> Iterator[Placed]:
+def placed(root: FileNode) -> Iterator[Placed]:
     """Every part of a document in order; entries that are none are passed over (``check`` reports them)."""
     hierarchy = root.mapping.get("hierarchy")
     if hierarchy is not None:
         yield from _of_list(hierarchy, "hierarchy", parallel=False)
 
 
-def _of_list(holder: Node, label: str, parallel: bool) -> Iterator[Placed]:
+def _of_list(holder: FileNode, label: str, parallel: bool) -> Iterator[Placed]:
     for index, item in enumerate(holder.items):
         if len(item.mapping) != 1:
             continue
@@ -49,7 +49,7 @@ def _of_list(holder: Node, label: str, parallel: bool) -> Iterator[Placed]:
             yield Placed(kind, part_name(kind, node), node, node.mark, holder, place, parallel)
 
 
-def part_name(kind: str, node: Node) -> str:
+def part_name(kind: str, node: FileNode) -> str:
     """The name of a part; '' when it has none."""
     given = node.mapping.get("name")
     if given is not None:
@@ -57,14 +57,14 @@ def part_name(kind: str, node: Node) -> str:
     return kind if kind in _DEFAULT_NAMES else ""
 
 
-def check(root: Node, problems: Problems) -> None:
+def check(root: FileNode, problems: Problems) -> None:
     """Report entries of the hierarchy that are not one part each, and kinds that do not exist (yet)."""
     hierarchy = root.mapping.get("hierarchy")
     if hierarchy is not None and isinstance(hierarchy.value, list):
         _check_list(hierarchy, "hierarchy", problems, parallel=False)
 
 
-def _check_list(holder: Node, label: str, problems: Problems, parallel: bool) -> None:
+def _check_list(holder: FileNode, label: str, problems: Problems, parallel: bool) -> None:
     for index, item in enumerate(holder.items):
         place = f"{label}[{index}]"
         if len(item.mapping) != 1:
@@ -77,7 +77,7 @@ def _check_list(holder: Node, label: str, problems: Problems, parallel: bool) ->
             _check_kind(kind, node, place, problems)
 
 
-def _check_parallel(node: Node, place: str, problems: Problems, inside: bool) -> None:
+def _check_parallel(node: FileNode, place: str, problems: Problems, inside: bool) -> None:
     if inside:
         problems.not_built(node.mark, place, "parallel inside parallel is not built yet; this version has one level")
     elif not node.items:
@@ -86,7 +86,7 @@ def _check_parallel(node: Node, place: str, problems: Problems, inside: bool) ->
         _check_list(node, f"{place}.parallel", problems, parallel=True)
 
 
-def _check_kind(kind: str, node: Node, place: str, problems: Problems) -> None:
+def _check_kind(kind: str, node: FileNode, place: str, problems: Problems) -> None:
     known = (*PARTS, PARALLEL)
     if kind in PARTS_LATER:
         problems.not_built(
@@ -99,13 +99,13 @@ def _check_kind(kind: str, node: Node, place: str, problems: Problems) -> None:
         problems.add(node.mark, f"{place}.{kind}", f"found no mapping; allowed the keys {', '.join(keys(PARTS[kind]))}")
 
 
-def _entry(item: Node) -> str:
+def _entry(item: FileNode) -> str:
     if item.mapping:
         return f"{len(item.mapping)} keys ({', '.join(item.mapping)}) in one entry"
     return "a value" if item.value is not None else "nothing"
 
 
-def known_paths(root: Node) -> list[str]:
+def known_paths(root: FileNode) -> list[str]:
     """Every key path that ``replace`` and ``--set`` accept on this document, sorted."""
     paths = [key for key in keys(Chip) if key not in FIXED]
     paths += [f"{key}.{inner}" for key in paths for inner in inner_paths(Chip, key)]
@@ -119,7 +119,7 @@ def known_paths(root: Node) -> list[str]:
     return sorted(paths)
 
 
-def has_open_keys(root: Node, path: str) -> bool:
+def has_open_keys(root: FileNode, path: str) -> bool:
     """Whether ``path`` is an entry of a table with free keys, such as ``mxu.rates.int8``."""
     first, _, rest = path.partition(".")
     key = rest.partition(".")[0]

@@ -23,7 +23,7 @@ from archsim.base import units
 from archsim.base.errors import ConfigError, NotBuiltError, nearest
 from archsim.spec import json_forms as j
 
-Json = Mapping[str, Any]
+JsonMapping = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Domain:
 
     allowed: str
     convert: Callable[[object], object]
-    json: Json = field(default_factory=dict, compare=False)
+    json: JsonMapping = field(default_factory=dict, compare=False)
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
         """Make pydantic call ``convert`` and nothing else for a field with this domain."""
@@ -50,7 +50,7 @@ class Domain:
 
 
 @dataclass(frozen=True)
-class Words:
+class DomainWords:
     """In the annotation of a schema field that is no ``Domain``: what is allowed there, in words for messages."""
 
     allowed: str
@@ -174,7 +174,7 @@ def _first(items: list[object]) -> str:
 
 __all__ = [
     "Domain",
-    "Measured",
+    "MeasuredQuantity",
     "amount",
     "choice",
     "count",
@@ -203,14 +203,14 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredQuantity:
     """A value whose unit decides its meaning: ``per`` is the base unit (B/s or B/cycle, ps or cycles)."""
 
     value: Fraction
     per: str
 
 
-def whole(kind: units.Kind, low: str, high: str) -> Domain:
+def whole(kind: units.QuantityKind, low: str, high: str) -> Domain:
     """An integer number of the base unit (bytes, hertz, picoseconds) between two quantities."""
     least, most = units.parse_whole(low, kind), units.parse_whole(high, kind)
 
@@ -222,7 +222,7 @@ def whole(kind: units.Kind, low: str, high: str) -> Domain:
     return Domain(f"{low} to {high}, in {kind.unit_list}", convert, j.quantity(kind))
 
 
-def word_or_whole(words: tuple[str, ...], kind: units.Kind, low: str, high: str) -> Domain:
+def word_or_whole(words: tuple[str, ...], kind: units.QuantityKind, low: str, high: str) -> Domain:
     """One of ``words``, or an integer number of the base unit between two quantities."""
     size = whole(kind, low, high)
     allowed = f"{', '.join(words)}, or {size.allowed}"
@@ -238,7 +238,7 @@ def word_or_whole(words: tuple[str, ...], kind: units.Kind, low: str, high: str)
     return Domain(allowed, convert, j.any_of(j.words(words), j.quantity(kind)))
 
 
-def real(kind: units.Kind, low: str, high: str) -> Domain:
+def real(kind: units.QuantityKind, low: str, high: str) -> Domain:
     """A float in the base unit (V, W, pJ, mm2) between two quantities."""
     least, most = units.parse(low, kind), units.parse(high, kind)
 
@@ -250,7 +250,7 @@ def real(kind: units.Kind, low: str, high: str) -> Domain:
     return Domain(f"{low} to {high}, in {kind.unit_list}", convert, j.quantity(kind))
 
 
-def amount(kind: units.Kind, low: str, high: str, *, positive: bool = False) -> Domain:
+def amount(kind: units.QuantityKind, low: str, high: str, *, positive: bool = False) -> Domain:
     """An exact amount in the base unit between two quantities; ``positive``: above ``low``."""
     least, most = units.parse(low, kind), units.parse(high, kind)
     allowed = f"{'above ' if positive else ''}{low} to {high}, in {kind.unit_list}"
@@ -279,17 +279,17 @@ def number(low: str, high: str, unit: str = "", *, positive: bool = False) -> Do
     return Domain(allowed, convert, j.exact(float(least), float(most)))
 
 
-def measured(allowed: str, *kinds: units.Kind, positive: bool = False, endless: str = "") -> Domain:
-    """A quantity of one of several kinds (``Measured``), or None for the word ``endless``."""
+def measured(allowed: str, *kinds: units.QuantityKind, positive: bool = False, endless: str = "") -> Domain:
+    """A quantity of one of several kinds (``MeasuredQuantity``), or None for the word ``endless``."""
     word = f", or '{endless}'" if endless else ""
     described = f"{allowed}, in {', '.join(kind.unit_list for kind in kinds)}{word}"
 
-    def convert(value: object) -> Measured | None:
+    def convert(value: object) -> MeasuredQuantity | None:
         if endless and value == endless:
             return None
         amount, kind = units.parse_kind(value, *kinds)
         in_range(value, not positive or amount > 0, described)
-        return Measured(amount, kind.base)
+        return MeasuredQuantity(amount, kind.base)
 
     form = j.quantity(*kinds)
     return Domain(described, convert, j.any_of(form, j.words([endless])) if endless else form)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from archsim.base.errors import ProgramError
-from archsim.ir.program import Ring, Tensor
+from archsim.ir.program import PlacedTensor, Ring
 
 Array = npt.NDArray[Any]
-Store = Tensor | Ring
+Store = PlacedTensor | Ring
 DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in ("int8", "uint8", "int16", "int32")}
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from archsim.base.errors import ProgramError
 from archsim.base.progress import stretch
-from archsim.ir.program import Program, Region, Ring, Tensor
+from archsim.ir.program import PlacedTensor, Program, Region, Ring
 from archsim.ir.unroll import Step, unroll
 from mapper.execute.memory import Array, ExactMemory, Memory, RealMemory
 from mapper.execute.places import Block, Place
@@ -132,7 +132,7 @@ def _memory(numbers: Numbers, size: int) -> Memory:
 
 def _sizes(program: Program) -> dict[str, int]:
     """Bytes of each memory that the Program uses."""
-    stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+    stores: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
     sizes: dict[str, int] = {}
     for store in stores:
         sizes[store.memory] = max(sizes.get(store.memory, 0), store.base + store.size_bytes)

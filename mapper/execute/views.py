@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from archsim.ir.dtypes import size_bytes
-from archsim.ir.program import Tensor
+from archsim.ir.program import PlacedTensor
 from archsim.ir.workload import View
 from mapper.strides import row_major
 
 
-def view_bytes(stored: Tensor, view: View | None) -> tuple[int, tuple[int, ...]]:
+def view_bytes(stored: PlacedTensor, view: View | None) -> tuple[int, tuple[int, ...]]:
     """(byte offset, byte strides) of the stored tensor itself or of a view of it; a border is stepped over."""
     if view is None:
         return stored.origin, stored.strides

@@ -12,11 +12,11 @@ import numpy as np
 from archsim.base.errors import ProgramError
 from archsim.ir.footprint import clip
 from archsim.ir.functions import Function
-from archsim.ir.program import Affine, Guard, Region
+from archsim.ir.program import Affine, CommandGuard, Region
 from archsim.ir.streams import lookups, rows_of
 from archsim.ir.unroll import Step
 from archsim.ops.kit.catalogue import meanings
-from archsim.ops.kit.meaning import Call, apply
+from archsim.ops.kit.meaning import FunctionCall, apply
 from mapper.execute.memory import Array
 from mapper.execute.places import Block, Place, Ranges, block
 
@@ -142,7 +142,7 @@ class Work:
         inside = _inside(command.guards, step, dims)
         result: Array | None = None
         for function in command.functions:
-            call = Call(_arguments(function, result, values), dims, reduced, inside, dict(function.parameters))
+            call = FunctionCall(_arguments(function, result, values), dims, reduced, inside, dict(function.parameters))
             try:
                 result = apply(function, meanings(), call)
             except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -201,7 +201,7 @@ def _wrapped(total: Array) -> Array:
     return np.rint(total).astype(np.int64).astype(np.int32)
 
 
-def _inside(guards: tuple[Guard, ...], step: Step, dims: tuple[str, ...]) -> Array | None:
+def _inside(guards: tuple[CommandGuard, ...], step: Step, dims: tuple[str, ...]) -> Array | None:
     """Which points take part; None when all do."""
     if not guards:
         return None

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from archsim.base.errors import ConfigError
-from archsim.facts.collectives import Combine, Hop, expand
+from archsim.facts.collectives import CollectiveHop, Combine, expand
 from archsim.ir.program import Affine, Command, Extent, Region, Semaphore, Token
 
 
@@ -64,7 +64,7 @@ def moves(asked: Collective) -> Moves:
 class _Expansion:
     """Tokens between the hops of one collective, which go in order of their steps."""
 
-    def __init__(self, asked: Collective, hops: list[Hop]) -> None:
+    def __init__(self, asked: Collective, hops: list[CollectiveHop]) -> None:
         self.asked, self.hops = asked, hops
         self.waits: list[list[Token]] = [[] for _ in hops]
         self.signals: list[list[Token]] = [[] for _ in hops]
@@ -89,7 +89,7 @@ class _Expansion:
         self.tokens[name] = None
         return name
 
-    def _needed(self, number: int, hop: Hop) -> dict[int, int]:
+    def _needed(self, number: int, hop: CollectiveHop) -> dict[int, int]:
         """The last hop of each other core that this one must follow and no earlier one of its core has waited for."""
         found: dict[int, int] = {}
         for earlier, other in enumerate(self.hops[:number]):
@@ -145,12 +145,12 @@ class _Expansion:
                     combine=hop.combine,
                 )
 
-    def _region(self, operand: str, core: int, hop: Hop) -> Region:
+    def _region(self, operand: str, core: int, hop: CollectiveHop) -> Region:
         width = self.asked.element_bytes
         return Region(operand, self.asked.buffers[core], width, (("i", width),), Affine(hop.start * width))
 
 
-def _ordered(first: Hop, then: Hop) -> bool:
+def _ordered(first: CollectiveHop, then: CollectiveHop) -> bool:
     """Whether ``then`` must follow ``first``: they meet in a buffer, and one of them writes there."""
     if first.start >= then.stop or then.start >= first.stop:
         return False

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import NamedTuple
 
-from archsim.ir.program import Ring, Semaphore, Tensor
+from archsim.ir.program import PlacedTensor, Ring, Semaphore
 from archsim.spec.network import instance
 from mapper.channels import load_channel, store_channel
 from mapper.lower.fences import Span
@@ -128,12 +128,12 @@ def _ends(frame: Frame, plan: OperandPlan) -> tuple[Lane, Lane]:
 
 def scratch(
     frame: Frame, cores: Cores | None, slots: Mapping[str, Slot], numbers: Mapping[str, Numbers]
-) -> Iterator[Tensor]:
+) -> Iterator[PlacedTensor]:
     """Blocks that one queue alone uses: the accumulators of a matmul on the vector unit."""
     if ACC in slots and unit_engine(frame.problem) == "vector":
         slot, plan = slots[ACC], frame.problem.operand(ACC)
         for made in _instances(frame, cores, plan, slot):
-            yield Tensor(
+            yield PlacedTensor(
                 made.name,
                 made.memory,
                 made.address,

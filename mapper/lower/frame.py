@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop
-from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Region, When
+from archsim.ir.program import Affine, Clip, CommandGuard, Extent, LoopEdge, Region, When
 from archsim.ir.workload import Guard as LayerGuard
 from mapper.costs import Outer
 from mapper.geometry import Component, components, slot_padding, slot_sizes
@@ -120,7 +120,7 @@ class Frame:
     def edges(self, kind: str, low: int, high: int) -> When:
         """first(v) or last(v) of every loop in time between two depths."""
         timed = self.vars[max(low, self.spread) : high]
-        return tuple(Edge("first" if kind == "first" else "last", var) for var in timed)
+        return tuple(LoopEdge("first" if kind == "first" else "last", var) for var in timed)
 
     def extent(self, dim: str, depth: int) -> Extent:
         """A dim's clamped extent below ``depth`` loops."""
@@ -203,10 +203,10 @@ class Frame:
         assert part.clip is not None
         return Clip(part.name, Affine(part.offset + kept, self.starts(dict(part.terms), depth)), part.clip)
 
-    def guard(self, guard: LayerGuard, depth: int) -> Guard:
+    def guard(self, guard: LayerGuard, depth: int) -> CommandGuard:
         """A layer's guard on the points of a tile below ``depth`` loops."""
         start = Affine(guard.axis.offset, self.starts(dict(guard.axis.terms), depth))
-        return Guard(guard.axis.terms, start, guard.length)
+        return CommandGuard(guard.axis.terms, start, guard.length)
 
     def _slides(self, operand: str, part: Component, depth: int) -> bool:
         above, sliding = self.keeps.get(operand, (0, False))

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from archsim.ir.program import Command, Edge, Loop, Node, Token, When
+from archsim.ir.program import Command, CommandLoop, LoopEdge, ProgramNode, Token, When
 
 
-def fused(nodes: Iterable[Node]) -> tuple[Node, ...]:
+def fused(nodes: Iterable[ProgramNode]) -> tuple[ProgramNode, ...]:
     """The same nodes of one layer with the waits of each SYNC that only waits at the command behind it, where there is
     one that is sure to run whenever the SYNC does; a loop that only waits in its first turn is none.
     """
-    found: list[Node] = []
+    found: list[ProgramNode] = []
     for node in map(_simple, nodes):
         last = found[-1] if found else None
         taking = _taking(node, last) if isinstance(last, Command) and _only_waits(last) else None
@@ -27,19 +27,19 @@ def fused(nodes: Iterable[Node]) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def _simple(node: Node) -> Node:
+def _simple(node: ProgramNode) -> ProgramNode:
     """A loop with what is in it fused, without the loop if that is a SYNC in its first turn."""
     if isinstance(node, Command):
         return node
-    body, first = fused(node.body), Edge("first", node.var)
+    body, first = fused(node.body), LoopEdge("first", node.var)
     sync = body[0]
     if len(body) == 1 and isinstance(sync, Command) and _only_waits(sync) and _runs_once(sync, first):
         waits = tuple([replace(token, when=_without(first, token.when)) for token in sync.waits])
         return replace(sync, waits=waits, when=_without(first, sync.when))
-    return Loop(node.var, node.trips, body)
+    return CommandLoop(node.var, node.trips, body)
 
 
-def _runs_once(sync: Command, first: Edge) -> bool:
+def _runs_once(sync: Command, first: LoopEdge) -> bool:
     """Whether it runs in the first turn of a loop, and nothing else of it depends on the turn."""
     edges = [*sync.when, *(edge for token in sync.waits for edge in token.when)]
     return first in sync.when and all(edge == first for edge in edges if edge.var == first.var)
@@ -49,18 +49,18 @@ def _only_waits(command: Command) -> bool:
     return command.op == "SYNC" and not command.signals
 
 
-def _taking(node: Node, sync: Command) -> Node | None:
+def _taking(node: ProgramNode, sync: Command) -> ProgramNode | None:
     """``node`` with the waits of the SYNC before it; None where it might not run when that does."""
     return _with(node, [replace(token, when=_both(sync.when, token.when)) for token in sync.waits], sync.when)
 
 
-def _with(node: Node, waits: Sequence[Token], when: When) -> Node | None:
+def _with(node: ProgramNode, waits: Sequence[Token], when: When) -> ProgramNode | None:
     """``waits`` are taken before what ``node`` does first, in the first turns of its loops."""
-    if isinstance(node, Loop):
-        first = Edge("first", node.var)
+    if isinstance(node, CommandLoop):
+        first = LoopEdge("first", node.var)
         inner = [replace(token, when=(*token.when, first)) for token in waits]
         taking = _with(node.body[0], inner, (*when, first))
-        return None if taking is None else Loop(node.var, node.trips, (taking, *node.body[1:]))
+        return None if taking is None else CommandLoop(node.var, node.trips, (taking, *node.body[1:]))
     if any(edge not in when for edge in node.when):
         return None
     return replace(node, waits=(*waits, *node.waits))
@@ -70,5 +70,5 @@ def _both(when: When, other: When) -> When:
     return (*when, *(edge for edge in other if edge not in when))
 
 
-def _without(edge: Edge, when: When) -> When:
+def _without(edge: LoopEdge, when: When) -> When:
     return tuple([each for each in when if each != edge])

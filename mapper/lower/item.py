@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from sys import intern
 
-from archsim.ir.program import Command, Engine
+from archsim.ir.program import Command, EngineKind
 from mapper.problem import Problem
 
-Lane = tuple[Engine, int]  # engine and channel: what has a queue
+Lane = tuple[EngineKind, int]  # engine and channel: what has a queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Item:
     add up partial sums (``mapper.lower.partials``), None of all others.
     """
 
-    engine: Engine
+    engine: EngineKind
     depth: int
     command: Command
     touches: tuple[tuple[str, bool], ...]
@@ -35,7 +35,7 @@ class Item:
         return self.engine, self.channel
 
 
-def unit_engine(problem: Problem) -> Engine:
+def unit_engine(problem: Problem) -> EngineKind:
     """The engine that reads a layer's rings: array or vector unit, the store engine for a copy."""
     if problem.engine == "copy":
         return "store"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from archsim.ir.functions import Function
-from archsim.ir.program import Command, Nest, Region, Token
+from archsim.ir.program import Command, MatmulNest, Region, Token
 from mapper.costs import drain_steps
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, unit_engine
@@ -84,7 +84,7 @@ def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
         extents=tuple(frame.extent(dim, depth) for dim in layer.dims),
         reads=regions if on_array else _numbered(regions),
         writes=(frame.dims_region(acc, "acc" if on_array else "out", depth),),
-        nest=Nest(layer.m, layer.n, layer.k, layer.batch) if on_array else None,
+        nest=MatmulNest(layer.m, layer.n, layer.k, layer.batch) if on_array else None,
         fresh=frame.edges("first", acc_depth, depth),
         dtypes=dtypes if on_array else (frame.problem.operand(OUT).dtype,),
         functions=() if on_array else (MAC,),

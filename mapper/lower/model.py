@@ -9,7 +9,7 @@ from typing import NamedTuple
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import LayerMapping, ModelMapping, Placement
 from archsim.ir.program import Command, Program
-from archsim.ir.program import Tensor as StoredTensor
+from archsim.ir.program import PlacedTensor as StoredTensor
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
 from mapper.lower.declare import layer_rings, layer_semaphores, layer_spans, scratch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from archsim.ir.program import Command, Edge, Engine, Extent, Token, When
+from archsim.ir.program import Command, EngineKind, Extent, LoopEdge, Token, When
 from mapper.channels import load_channel, store_channel
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item
@@ -40,11 +40,11 @@ def _loads(frame: Frame, plan: OperandPlan) -> Iterator[Item]:
         return
     var = frame.vars[depth - 1]
     kept, _ = frame.halo(plan.name)
-    yield _load(frame, plan, depth, f"load_{plan.name}", (Edge("first", var),), 0)
-    yield _load(frame, plan, depth, f"slide_{plan.name}", (Edge("first", var, negated=True),), kept)
+    yield _load(frame, plan, depth, f"load_{plan.name}", (LoopEdge("first", var),), 0)
+    yield _load(frame, plan, depth, f"slide_{plan.name}", (LoopEdge("first", var, negated=True),), kept)
 
 
-def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Edge, ...], kept: int) -> Item:
+def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[LoopEdge, ...], kept: int) -> Item:
     ring = frame.ring(plan.name)
     extents = _part_extents(frame, plan, depth, kept)
     waits, signals = _held(frame, plan, depth, when)
@@ -141,7 +141,7 @@ def copies(frame: Frame) -> Iterator[Item]:
         index=index,
     )
     read = ring if source.buffered else frame.stored["in0"].store
-    engine: Engine = "load" if target.resident else "store"
+    engine: EngineKind = "load" if target.resident else "store"
     loads = load_channel(frame.problem, source, frame.channels)
     channel = loads if target.resident else store_channel(frame.number, target, frame.channels)
     yield Item(engine, depth, command, ((read, False), (frame.stored[OUT].store, True)), channel=channel)

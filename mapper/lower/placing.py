@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from archsim.ir.program import Affine, Clip, Extent, Guard
+from archsim.ir.program import Affine, Clip, CommandGuard, Extent
 
 Part = TypeVar("Part")
 
@@ -55,7 +55,7 @@ class Placing:
         """Clipped as on a core."""
         return self._same(clips, [clip.start for clip in clips], core, self._clip)
 
-    def guards(self, guards: tuple[Guard, ...], core: int) -> tuple[Guard, ...]:
+    def guards(self, guards: tuple[CommandGuard, ...], core: int) -> tuple[CommandGuard, ...]:
         """What of a core's window lies inside its tensor."""
         return self._same(guards, [guard.start for guard in guards], core, self._guard)
 
@@ -77,7 +77,7 @@ class Placing:
     def _clip(self, clip: Clip, core: int) -> Clip:
         return Clip(clip.dim, self.affine(clip.start, core), clip.length)
 
-    def _guard(self, guard: Guard, core: int) -> Guard:
+    def _guard(self, guard: CommandGuard, core: int) -> CommandGuard:
         return replace(guard, start=self.affine(guard.start, core))
 
     def _split_up(self, affine: Affine) -> _Split:

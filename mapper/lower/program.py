@@ -11,17 +11,17 @@ from archsim.base.errors import MappingError
 from archsim.ir.program import (
     Affine,
     Command,
-    Edge,
-    Engine,
+    CommandLoop,
+    EngineKind,
     Extent,
-    Loop,
-    Node,
+    LoopEdge,
+    PlacedTensor,
     Program,
+    ProgramNode,
     Queue,
     Region,
     Ring,
     Semaphore,
-    Tensor,
     Token,
     When,
 )
@@ -35,7 +35,7 @@ from mapper.lower.item import Item, Lane
 from mapper.lower.order import HOST, Order, Waits, label
 from mapper.residency import Resident
 
-DMA_ENGINES: tuple[Engine, ...] = ("load", "store")
+DMA_ENGINES: tuple[EngineKind, ...] = ("load", "store")
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def assemble(
     name: str,
     architecture: Architecture,
     layers: list[LoweredLayer],
-    tensors: tuple[Tensor, ...],
+    tensors: tuple[PlacedTensor, ...],
     outputs: tuple[str, ...],
 ) -> Program:
     """The whole Program. ``outputs``: tensors whose completion the host waits for."""
@@ -95,7 +95,7 @@ def assemble(
     )
 
 
-def _order(architecture: Architecture, layers: list[LoweredLayer], tensors: tuple[Tensor, ...]) -> Order:
+def _order(architecture: Architecture, layers: list[LoweredLayer], tensors: tuple[PlacedTensor, ...]) -> Order:
     """Where everything lies: for what all cores have alike, one span stands for all."""
     spans = {t.name: Span(t.memory, t.base, t.base + t.size_bytes) for t in tensors}
     for layer in layers:
@@ -118,7 +118,7 @@ class _Builder:
 
     def __init__(self, architecture: Architecture, order: Order) -> None:
         self.architecture, self.order, self.names = architecture, order, order.names
-        self.bodies: dict[tuple[Lane, int], list[list[Node]]] = {
+        self.bodies: dict[tuple[Lane, int], list[list[ProgramNode]]] = {
             (lane, core): [] for core in range(order.cores) for lane in self.names if core in order.instances(lane)
         }
         self.launch_tokens: list[str] = []
@@ -199,7 +199,7 @@ class _Builder:
             for lane, core in self.bodies
         )
 
-    def _body(self, lane: Lane, core: int) -> Iterable[Node]:
+    def _body(self, lane: Lane, core: int) -> Iterable[ProgramNode]:
         offset = 1 if self.launch_tokens and lane[0] in ("host", "load") else 0
         for position, nodes in enumerate(self.bodies[lane, core]):
             signals = self.order.signals(lane, core, position - offset)
@@ -246,18 +246,20 @@ def _plan(frame: Frame | None, items: Sequence[Item], numbers: Sequence[int], de
     return (*before, loop, *after)
 
 
-def _nest(plan: Plan, own: Sequence[Sequence[Command]]) -> tuple[Node, ...]:
+def _nest(plan: Plan, own: Sequence[Sequence[Command]]) -> tuple[ProgramNode, ...]:
     """What a core runs of a plan: its ``own`` commands of each item; loops of which it has nothing are left out."""
-    found: list[Node] = []
+    found: list[ProgramNode] = []
     for each in plan:
         if isinstance(each, int):
             found += own[each]
         elif body := _nest(each.plan, own):
-            found.append(Loop(each.var, each.trips, body))
+            found.append(CommandLoop(each.var, each.trips, body))
     return tuple(found)
 
 
-def _ended(nodes: Sequence[Node], signals: tuple[Token, ...], loops: When = ()) -> tuple[Node, ...] | None:
+def _ended(
+    nodes: Sequence[ProgramNode], signals: tuple[Token, ...], loops: When = ()
+) -> tuple[ProgramNode, ...] | None:
     """The nodes with ``signals`` at the end of the last command, in the last turn of its ``loops``.
 
     None where none is sure to be the last one.
@@ -265,9 +267,9 @@ def _ended(nodes: Sequence[Node], signals: tuple[Token, ...], loops: When = ()) 
     if not nodes:
         return None
     last = nodes[-1]
-    if isinstance(last, Loop):
+    if isinstance(last, CommandLoop):
         inner = _ended(last.body, signals, _last_turns(loops, last.var))
-        return None if inner is None else (*nodes[:-1], Loop(last.var, last.trips, inner))
+        return None if inner is None else (*nodes[:-1], CommandLoop(last.var, last.trips, inner))
     if any(edge not in loops for edge in last.when):
         return None
     given = tuple([Token(token.name, token.n, loops) for token in signals])
@@ -277,7 +279,7 @@ def _ended(nodes: Sequence[Node], signals: tuple[Token, ...], loops: When = ()) 
 @lru_cache(maxsize=1024)
 def _last_turns(loops: When, var: str) -> When:
     """The last turns of ``loops`` and of the one over ``var`` in them: one object for all cores."""
-    return (*loops, Edge("last", var))
+    return (*loops, LoopEdge("last", var))
 
 
 def border_items(layer: str, pinned: Resident, shape: tuple[int, ...]) -> list[Item]:

@@ -10,7 +10,7 @@ from random import Random
 
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
-from archsim.facts.dram.device import Policy
+from archsim.facts.dram.device import ControllerPolicy
 from archsim.memory.dram.controller import DramController, warm_up
 from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
@@ -79,7 +79,7 @@ def main() -> None:
                 started = time.process_time()
                 end, mean = drive(DramController(part), transfers, engines)
                 between = time.process_time()
-                fast = FastDram(part, Policy(), mapping, interleave_bytes=part.device.burst_bytes)
+                fast = FastDram(part, ControllerPolicy(), mapping, interleave_bytes=part.device.burst_bytes)
                 fast_end, fast_mean = drive(fast, transfers, engines)
                 spent = time.process_time() - between
                 errors[engines].append(fast_end / end - 1)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from archsim.ir.result import Result
-from archsim.lab.run.job import Built, Job, build
+from archsim.lab.run.job import BuiltJob, Job, build
 from archsim.spec import load
 
 CHIP = "mtia_v2i"
@@ -109,7 +109,7 @@ def ladder(layer: Layer, dtype: str) -> Iterator[Row]:
     yield Row("launch, first and last tiles: the ideal", round(ideal), before - round(ideal), 1.0)
 
 
-def simulated(built: Built, values: Values) -> Result:
+def simulated(built: BuiltJob, values: Values) -> Result:
     """The Program on the chip with ``values``; it was made for the chip without them."""
     from archsim.lab.run.account import assemble
     from archsim.system import simulate
@@ -127,7 +127,7 @@ def span(layer: Layer, result: Result) -> int:
     return rows["fc"].cycles_end - max(rows["a"].cycles_end, rows["b"].cycles_end)
 
 
-def ideal_cycles(layer: Layer, result: Result, dtype: str, built: Built) -> float:
+def ideal_cycles(layer: Layer, result: Result, dtype: str, built: BuiltJob) -> float:
     """Of the bytes moved at the rate of the pins, or of the MACs at the peak of the dtype."""
     chip = built.architecture
     if layer.streamed:

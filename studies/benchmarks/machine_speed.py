@@ -19,15 +19,15 @@ from archsim.ir.functions import Function
 from archsim.ir.program import (
     Affine,
     Command,
-    Edge,
+    CommandLoop,
     Extent,
-    Loop,
-    Nest,
+    LoopEdge,
+    MatmulNest,
+    PlacedTensor,
     Program,
     Queue,
     Region,
     Ring,
-    Tensor,
     Token,
 )
 from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Vector
@@ -108,13 +108,13 @@ def program(outputs: int) -> Program:
         "multiply",
         "MATMUL",
         "gemm",
-        waits=(Token("a.full"), Token("b.full"), Token("sums.free", when=(Edge("first", "ak"),))),
-        signals=(Token("a.free"), Token("b.free"), Token("sums.full", when=(Edge("last", "ak"),))),
+        waits=(Token("a.full"), Token("b.full"), Token("sums.free", when=(LoopEdge("first", "ak"),))),
+        signals=(Token("a.free"), Token("b.free"), Token("sums.full", when=(LoopEdge("last", "ak"),))),
         extents=(Extent("m", M), Extent("n", N), Extent("k", K)),
         reads=(Region("a", "a", 1, (("m", K), ("k", 1))), Region("b", "b", 1, (("n", K), ("k", 1)))),
         writes=(Region("acc", "sums", 4, (("m", 4 * N), ("n", 4))),),
-        nest=Nest(("m",), ("n",), ("k",)),
-        fresh=(Edge("first", "ak"),),
+        nest=MatmulNest(("m",), ("n",), ("k",)),
+        fresh=(LoopEdge("first", "ak"),),
         dtypes=("int8", "int8"),
     )
     drain = Command(
@@ -141,8 +141,8 @@ def program(outputs: int) -> Program:
         writes=(Region("dst", "y", 1, (("m", N), ("n", 1)), Affine(0, (("so", M * N),))),),
     )
 
-    def nest(outer: str, inner: str, *body: Command) -> tuple[Loop, ...]:
-        return (Loop(outer, outputs, (Loop(inner, REDUCTION_TILES, body),)),)
+    def nest(outer: str, inner: str, *body: Command) -> tuple[CommandLoop, ...]:
+        return (CommandLoop(outer, outputs, (CommandLoop(inner, REDUCTION_TILES, body),)),)
 
     size = outputs * M * N
     return Program(
@@ -150,9 +150,9 @@ def program(outputs: int) -> Program:
         chip="bench",
         layers=("gemm",),
         tensors=(
-            Tensor("x", "dram", 0, M * row_bytes, "int8", "inputs", (M * row_bytes,), (1,), True),
-            Tensor("w", "dram", 2**20, N * row_bytes, "int8", "weights", (N * row_bytes,), (1,), True),
-            Tensor("y", "dram", 2**21, size, "int8", "outputs", (size,), (1,)),
+            PlacedTensor("x", "dram", 0, M * row_bytes, "int8", "inputs", (M * row_bytes,), (1,), True),
+            PlacedTensor("w", "dram", 2**20, N * row_bytes, "int8", "weights", (N * row_bytes,), (1,), True),
+            PlacedTensor("y", "dram", 2**21, size, "int8", "outputs", (size,), (1,)),
         ),
         rings=(
             Ring("a", "l1", 0, M * K, 2, "inputs", "int8", LOAD, (ARRAY,)),
@@ -164,8 +164,8 @@ def program(outputs: int) -> Program:
         queues=(
             Queue(LOAD, "load", "dma", nest("lo", "lk", load("a", M, "x"), load("b", N, "w"))),
             Queue(ARRAY, "array", "mxu", nest("ao", "ak", multiply)),
-            Queue(VECTOR, "vector", "vpu", (Loop("vo", outputs, (drain,)),)),
-            Queue(STORE, "store", "dma", (Loop("so", outputs, (store,)),)),
+            Queue(VECTOR, "vector", "vpu", (CommandLoop("vo", outputs, (drain,)),)),
+            Queue(STORE, "store", "dma", (CommandLoop("so", outputs, (store,)),)),
         ),
     )
 

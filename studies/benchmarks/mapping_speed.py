@@ -14,7 +14,7 @@ import sys
 import time
 
 from archsim.lab.validate.mapping import BUSIEST
-from archsim.lab.validate.mapping_files import Recorded, read
+from archsim.lab.validate.mapping_files import RecordedMapping, read
 from archsim.lab.validate.suite import default_reference
 from mapper.looptree.conventions import ACCELFORGE
 from mapper.looptree.einsum import Einsum, convolution, gemm
@@ -49,7 +49,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_utime, int(memory_kb) / 1024) 
 """
 
 
-def accelerators() -> dict[str, Recorded]:
+def accelerators() -> dict[str, RecordedMapping]:
     """A recorded problem of each accelerator."""
     return {path.stem.partition("_gemm")[0]: read(path) for path in sorted(FILES.glob("*_gemm_128_768_3072_edp.json"))}
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from archsim.lab.validate.noc_configs import Setup, read
+from archsim.lab.validate.noc_configs import NocSetup, read
 from archsim.noc import traffic
-from archsim.noc.offered import Offered, offer
+from archsim.noc.offered import OfferedLoad, offer
 
 DATA = Path(__file__).resolve().parents[1] / "validation" / "noc" / "curves.json"
 
@@ -52,8 +52,8 @@ def _near_half(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _timed(
-    setup: Setup, row: Mapping[str, Any], point: Mapping[str, Any], fidelity: str = "flit"
-) -> tuple[Offered, float]:
+    setup: NocSetup, row: Mapping[str, Any], point: Mapping[str, Any], fidelity: str = "flit"
+) -> tuple[OfferedLoad, float]:
     pattern = traffic.by_name(row["traffic"], len(setup.topology.nodes), setup.topology.shape)
     seconds = []
     for _ in range(4):

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 import archsim as ax
 from archsim.lab.explore import catalogue
-from archsim.lab.explore.problem import Outcome
+from archsim.lab.explore.problem import PointOutcome
 from archsim.lab.sweep import search
-from archsim.lab.sweep.form import Goal, Sweep, read
-from archsim.lab.sweep.points import Grid
+from archsim.lab.sweep.form import Sweep, SweepGoal, read
+from archsim.lab.sweep.points import SweepGrid
 from archsim.lab.sweep.search import outcome
 from archsim.lab.sweep.table import undominated
 
@@ -68,13 +68,13 @@ class Space:
     """A grid with what came of each point: ``costs`` of shape (points, 2), infinite where a point does not count."""
 
     sweep: Sweep
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[PointOutcome]
     costs: NDArray[np.float64]
 
     @classmethod
     def of(cls, sweep: Sweep, numbers: Sequence[Mapping[str, float | None] | None], pair: Sequence[str]) -> Space:
         """Of the numbers of every point, in the order of the grid, by two goals."""
-        asked = replace(sweep, goals=tuple([Goal(key) for key in pair]))
+        asked = replace(sweep, goals=tuple([SweepGoal(key) for key in pair]))
         found = [outcome(asked, [each]) for each in numbers]
         none = (np.inf,) * len(pair)
         costs = [each.costs if each.costs is not None and not any(each.violations) else none for each in found]
@@ -95,7 +95,7 @@ class Space:
     def searched(self, method: str, seed: int, trials: int) -> list[int]:
         """The points that a method asks for."""
         problem = replace(search.problem(self.sweep), trials=trials, seed=seed)
-        method_, grid = catalogue.make(method, problem), Grid(self.sweep)
+        method_, grid = catalogue.make(method, problem), SweepGrid(self.sweep)
         found: list[int] = []
         while batch := method_.ask():
             numbers = [grid.at(choices).number for choices in batch]

@@ -22,11 +22,11 @@ from pathlib import Path
 
 from archsim.base import caches
 from archsim.lab.sweep import dask_executor, worker
-from archsim.lab.sweep.executor import Crew
-from archsim.lab.sweep.points import Grid
-from archsim.lab.sweep.process_executor import Processes
-from archsim.lab.sweep.resolve import Resolved, resolve
-from archsim.lab.sweep.worker import Row, Task
+from archsim.lab.sweep.executor import SweepExecutor
+from archsim.lab.sweep.points import SweepGrid
+from archsim.lab.sweep.process_executor import ProcessExecutor
+from archsim.lab.sweep.resolve import ResolvedSweep, resolve
+from archsim.lab.sweep.worker import SweepRow, SweepTask
 
 SPEC = Path(__file__).resolve().parents[1] / "sweeps" / "sram_vs_bandwidth.yaml"
 WORKERS = (1, 2, 4)
@@ -44,7 +44,7 @@ class Spent:
     cpu_s: float
 
 
-def timed(task: Task) -> Row:
+def timed(task: SweepTask) -> SweepRow:
     """The row of a task; its numbers are a ``Spent``."""
     began, cpu = time.monotonic(), time.process_time()
     row = worker.work(task)
@@ -53,25 +53,25 @@ def timed(task: Task) -> Row:
     return replace(row, numbers=spent)
 
 
-def tasks(resolved: Resolved, count: int) -> Iterator[Task]:
+def tasks(resolved: ResolvedSweep, count: int) -> Iterator[SweepTask]:
     """The first ``count`` tasks."""
     sweep = resolved.sweep
-    for point in islice(Grid(sweep), count):
-        yield Task(f"{point.number}", point.number, sweep.models[0], sweep.chip, point.values, sweep.fidelity)
+    for point in islice(SweepGrid(sweep), count):
+        yield SweepTask(f"{point.number}", point.number, sweep.models[0], sweep.chip, point.values, sweep.fidelity)
 
 
-def crew_of(workers: int, dask: bool) -> Crew:
+def crew_of(workers: int, dask: bool) -> SweepExecutor:
     """Processes, or workers of a local cluster."""
     if not dask:
-        return Processes(workers, timed)
+        return ProcessExecutor(workers, timed)
     import distributed
     import sweep_workers  # by name: a function of the script that runs would be sent as its code
 
     cluster = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
-    return dask_executor.DaskCrew(distributed.Client(cluster), cluster.close, work=sweep_workers.timed)
+    return dask_executor.DaskExecutor(distributed.Client(cluster), cluster.close, work=sweep_workers.timed)
 
 
-def measured(resolved: Resolved, workers: int, dask: bool) -> list[Spent]:
+def measured(resolved: ResolvedSweep, workers: int, dask: bool) -> list[Spent]:
     """What the rows took on a cache of mappings that is empty, behind those that start the processes."""
     kernels = caches.folder()
     assert kernels is not None

@@ -9,7 +9,7 @@ import time
 
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
-from archsim.facts.dram.device import Policy
+from archsim.facts.dram.device import ControllerPolicy
 from archsim.memory.dram.controller import DramController, warm_up
 from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
@@ -44,7 +44,7 @@ def main() -> None:
             started = time.process_time()
             model: DramModel = DramController(part)
             if name == "fast":
-                model = FastDram(part, Policy(), mapping, interleave_bytes=burst)
+                model = FastDram(part, ControllerPolicy(), mapping, interleave_bytes=burst)
             end_ps = stream(model)
             spent = time.process_time() - started
             rate = TOTAL_BYTES / end_ps * 1000

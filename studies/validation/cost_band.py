@@ -27,11 +27,11 @@ from archsim.base.errors import ConfigError
 from archsim.base.writable import write
 from archsim.lab.run.fidelity import timed, with_fidelity
 from archsim.lab.sweep import band, cases
-from archsim.lab.sweep.axis import Axis
-from archsim.lab.sweep.cases import Case
-from archsim.lab.sweep.form import Asked, Sweep
-from archsim.lab.sweep.points import Grid
-from archsim.lab.sweep.worker import COST, OK, Row, Task, work
+from archsim.lab.sweep.axis import SweepAxis
+from archsim.lab.sweep.cases import SweepCase
+from archsim.lab.sweep.form import Sweep, SweepModel
+from archsim.lab.sweep.points import SweepGrid
+from archsim.lab.sweep.worker import COST, OK, SweepRow, SweepTask, work
 from archsim.lab.validate.suite import default_reference
 from archsim.report.run.markdown import table as markdown
 from archsim.spec import load
@@ -45,7 +45,7 @@ SWEEPS, CASES = FOLDER / "sweeps.yaml", FOLDER / "cases.csv"
 class Place:
     """A point that is to be measured."""
 
-    model: Asked
+    model: SweepModel
     label: str
     chip: str
     sweep: int
@@ -73,7 +73,7 @@ def main() -> None:
     print(tables(list(known.values())))
 
 
-def measured(place: Place) -> Case:
+def measured(place: Place) -> SweepCase:
     """The case of a point."""
     chip = place.chip
     rows = [_row(place, COST)]
@@ -86,9 +86,9 @@ def measured(place: Place) -> Case:
     stated = "; ".join(f"{key}={value}" for key, value in place.values.items())
     start = (place.label, chip, place.sweep, place.point, stated, cores, at or "exact")
     if bad is not None:
-        return Case(*start, bad.status, reason=bad.reason)
+        return SweepCase(*start, bad.status, reason=bad.reason)
     found = [numbers[figure] for figure in cases.FIGURES for numbers in figures]
-    return Case(*start, OK, *found)
+    return SweepCase(*start, OK, *found)
 
 
 def fidelity(architecture: Any) -> str:
@@ -104,11 +104,11 @@ def fidelity(architecture: Any) -> str:
     return "exact"
 
 
-def _row(place: Place, at: str | None) -> Row:
-    return work(Task("", place.point, place.model, place.chip, place.values, at))
+def _row(place: Place, at: str | None) -> SweepRow:
+    return work(SweepTask("", place.point, place.model, place.chip, place.values, at))
 
 
-def text(found: list[Case]) -> str:
+def text(found: list[SweepCase]) -> str:
     """bands.json: what the bands are and of how many cases, computed from them."""
     said = {
         "schema": "archsim.cost_band/1",
@@ -121,12 +121,12 @@ def text(found: list[Case]) -> str:
     return json.dumps(said, indent=2) + "\n"
 
 
-def tables(found: list[Case]) -> str:
+def tables(found: list[SweepCase]) -> str:
     """Those of docs/sweeps.md: the bands by class, and what each chip alone would have."""
     return f"{_by_class(cases.bands(found))}\n\n{_by_chip(found)}"
 
 
-def _by_chip(found: list[Case]) -> str:
+def _by_chip(found: list[SweepCase]) -> str:
     rows = []
     for chip in sorted({case.chip for case in found}):
         own = [case for case in found if case.chip == chip and case.status == OK]
@@ -154,20 +154,20 @@ def _places(stated: Mapping[str, Any]) -> Iterator[Place]:
     """All points, in the order of the file."""
     for number, entry in enumerate(stated["models"]):
         path = FOLDER / entry["model"]
-        model = Asked(str(path) if path.is_file() else entry["model"], None, entry.get("parameters", {}))
-        label = Asked(path.stem if path.is_file() else entry["model"], None, model.parameters).label
+        model = SweepModel(str(path) if path.is_file() else entry["model"], None, entry.get("parameters", {}))
+        label = SweepModel(path.stem if path.is_file() else entry["model"], None, model.parameters).label
         for chip in entry.get("chips", stated["chips"]):
             sweeps = stated["chips"][chip]
-            axes = tuple([Axis(key, tuple(values)) for key, values in sweeps[number % len(sweeps)].items()])
-            for point in Grid(Sweep("", chip, (model,), axes)):
+            axes = tuple([SweepAxis(key, tuple(values)) for key, values in sweeps[number % len(sweeps)].items()])
+            for point in SweepGrid(Sweep("", chip, (model,), axes)):
                 yield Place(model, label, chip, number % len(sweeps), point.number, point.values)
 
 
-def _key(case: Case) -> tuple[str, str, int, int]:
+def _key(case: SweepCase) -> tuple[str, str, int, int]:
     return case.model, case.chip, case.sweep, case.point
 
 
-def _shown(case: Case) -> str:
+def _shown(case: SweepCase) -> str:
     what = case.reason
     if case.status == OK:
         what = ", ".join(f"{figure} {case.error(figure):+.3f}" for figure in cases.FIGURES)

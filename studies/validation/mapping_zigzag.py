@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from archsim.lab.validate.suite import default_reference
-from archsim.lab.validate.zigzag_compare import ANY_DIMS, Priced, best, better_of, price
-from archsim.lab.validate.zigzag_files import Accelerator, Best, Layer, einsum_of, read
+from archsim.lab.validate.zigzag_compare import ANY_DIMS, PricedMapping, best, better_of, price
+from archsim.lab.validate.zigzag_files import ZigzagAccelerator, ZigzagBest, ZigzagLayer, einsum_of, read
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import OBJECTIVES
@@ -48,7 +48,7 @@ def main() -> None:
     print(f"\n## A depthwise layer on meta_prototype\n\n{depthwise_row()}")
 
 
-def distinct(layers: list[Layer]) -> Iterator[tuple[Layer, int]]:
+def distinct(layers: list[ZigzagLayer]) -> Iterator[tuple[ZigzagLayer, int]]:
     """Layers that differ in shape, and how many there are of each."""
     keys = [(layer.einsum.operands, tuple(layer.einsum.extents.items())) for layer in layers]
     for at, layer in enumerate(layers):
@@ -56,10 +56,10 @@ def distinct(layers: list[Layer]) -> Iterator[tuple[Layer, int]]:
             yield layer, keys.count(keys[at])
 
 
-def depthwise() -> Layer:
+def depthwise() -> ZigzagLayer:
     """A layer of which ZigZag recorded nothing."""
     bits = DEPTHWISE["operand_precision_bits"]
-    return Layer(DEPTHWISE["name"], einsum_of(DEPTHWISE), {}, {}, 0.0, bits["O"], bits["O_final"])
+    return ZigzagLayer(DEPTHWISE["name"], einsum_of(DEPTHWISE), {}, {}, 0.0, bits["O"], bits["O_final"])
 
 
 def depthwise_row() -> str:
@@ -76,7 +76,7 @@ def depthwise_row() -> str:
     return "\n".join([*lines, "", DEPTHWISE_WHY])
 
 
-def _rows(accelerator: Accelerator, layer: Layer, count: int, levels: Levels) -> Iterator[str]:
+def _rows(accelerator: ZigzagAccelerator, layer: ZigzagLayer, count: int, levels: Levels) -> Iterator[str]:
     for objective, recorded in layer.best.items():
         theirs = price(accelerator, layer, recorded.nest)
         _add(levels, recorded, theirs, count)
@@ -96,25 +96,25 @@ def _rows(accelerator: Accelerator, layer: Layer, count: int, levels: Levels) ->
         ).rstrip()
 
 
-def _any_dims(accelerator: Accelerator, layer: Layer, objective: str, same: Priced) -> Priced:
+def _any_dims(accelerator: ZigzagAccelerator, layer: ZigzagLayer, objective: str, same: PricedMapping) -> PricedMapping:
     """Of the larger space; a search of it that is stopped may miss what lies in the smaller one."""
     free = best(accelerator, layer, objective, ANY_DIMS, SECONDS)
     return replace(better_of(objective, free, same), stopped=free.stopped)
 
 
-def _against(theirs: Priced, ours: Priced) -> str:
+def _against(theirs: PricedMapping, ours: PricedMapping) -> str:
     ratios = ours.energy_pj / theirs.energy_pj, ours.cycles / theirs.cycles
     return f"{ratios[0]:.3f}, {ratios[1]:.3f}, {100 * ours.utilization:.1f}{' *' if ours.stopped else ''}"
 
 
-def _add(levels: Levels, recorded: Best, theirs: Priced, count: int) -> None:
+def _add(levels: Levels, recorded: ZigzagBest, theirs: PricedMapping, count: int) -> None:
     for key, pj in recorded.level_pj.items():
         both = levels.setdefault(key, [0.0, 0.0])
         both[0] += pj * count
         both[1] += theirs.level_pj.get(key, 0.0) * count
 
 
-def _differences(accelerator: Accelerator, levels: Levels) -> Iterator[str]:
+def _differences(accelerator: ZigzagAccelerator, levels: Levels) -> Iterator[str]:
     yield "| operand, memory | ZigZag, uJ | ours, uJ | ours / ZigZag | why |"
     yield "|---|---|---|---|---|"
     for (operand, memory), (recorded, ours) in levels.items():
@@ -123,7 +123,7 @@ def _differences(accelerator: Accelerator, levels: Levels) -> Iterator[str]:
         yield f"| {operand}, {memory} | {recorded / 1e6:.3f} | {ours / 1e6:.3f} | {ratio:.4f} | {why} |"
 
 
-def cause(accelerator: Accelerator, operand: str, memory: str) -> str:
+def cause(accelerator: ZigzagAccelerator, operand: str, memory: str) -> str:
     """Why energy differs at an operand's level."""
     inner = accelerator.memory_of(operand, accelerator.holding(operand)[0])
     if operand == "O":

@@ -16,8 +16,8 @@ from archsim.base.errors import ConfigError
 from archsim.cli.app import main
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import by_name
-from archsim.facts.dram.device import Policy
-from archsim.lab.dram.measure import Asked, measure
+from archsim.facts.dram.device import ControllerPolicy
+from archsim.lab.dram.measure import DramReplay, measure
 from archsim.lab.validate.dram_streams import stream
 from archsim.memory.dram.trace import replay
 
@@ -42,13 +42,13 @@ def test_a_standard_by_name_is_the_reference(config: str, tmp_path: Path) -> Non
     golden = GOLDEN[f"{config}_rand_mix_L500"]
     standard, speed, size = MEMORIES[config]
     path = written(tmp_path, golden["pattern"], golden["requests"], size, golden["num"], golden["den"])
-    asked = Asked(trace=path, standard=standard, speed_mts=speed, mapping="MOP4CLXOR")
+    asked = DramReplay(trace=path, standard=standard, speed_mts=speed, mapping="MOP4CLXOR")
     with pytest.raises(ConfigError, match="address: found .*; allowed 0 to"):
         measure(asked)  # the stream covers 4 GiB
     arrivals, addresses, writes = stream(golden["pattern"], golden["requests"], size, golden["num"], golden["den"])
     width_bits, capacity_bytes = catalogue.usual(standard)
     device = catalogue.dram(standard, speed, width_bits, 1, capacity_bytes).device
-    found = replay(device, by_name("MOP4CLXOR", device), Policy(), arrivals, addresses, writes)
+    found = replay(device, by_name("MOP4CLXOR", device), ControllerPolicy(), arrivals, addresses, writes)
     assert found.cycles == golden["cycles"]
 
 
@@ -124,7 +124,7 @@ def test_requests_a_cycle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_parquet_and_time(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"time_ns": [0.0, 0.9, 100.0], "address": [0, 64, 128], "write": [0, 0, 1]}).to_parquet(path)
-    found = measure(Asked(trace=path, standard="ddr4", speed_mts=2400))
+    found = measure(DramReplay(trace=path, standard="ddr4", speed_mts=2400))
     assert found["reads"] == 2 and found["cycles"] > 120
 
 
@@ -237,7 +237,7 @@ def test_whole_messages_of_typed_columns(tmp_path: Path, columns: dict[str, Any]
     path = tmp_path / "t.parquet"
     pd.DataFrame(columns).to_parquet(path)
     with pytest.raises(ConfigError) as raised:
-        measure(Asked(trace=path, standard="ddr4", speed_mts=2400))
+        measure(DramReplay(trace=path, standard="ddr4", speed_mts=2400))
     assert str(raised.value) == message.format(path=path)
 
 
@@ -247,7 +247,7 @@ def test_padded_integers(tmp_path: Path) -> None:
     for text in ("cycle,address,write\n0005,0064,R\n+9,0X0080,W\n", "cycle,address,write\n5,64,R\n9,128,W\n"):
         path = tmp_path / "t.csv"
         path.write_text(text)
-        found.append(measure(Asked(trace=path, standard="ddr4", speed_mts=2400)))
+        found.append(measure(DramReplay(trace=path, standard="ddr4", speed_mts=2400)))
     assert found[0] == found[1] and found[0]["requests"] == 2
 
 
@@ -257,7 +257,7 @@ def test_blanks_around_names_and_values(tmp_path: Path) -> None:
     for text in ("cycle,address,write\n5,0x40,R\n9,64,W\n", " cycle , address, write \n 5, 0x40, R\n9 ,64 , W \n\n\n"):
         path = tmp_path / "t.csv"
         path.write_text(text)
-        found.append(measure(Asked(trace=path, standard="ddr4", speed_mts=2400)))
+        found.append(measure(DramReplay(trace=path, standard="ddr4", speed_mts=2400)))
     assert found[0] == found[1]
 
 

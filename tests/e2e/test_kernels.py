@@ -11,7 +11,7 @@ import pytest
 
 import archsim
 from archsim.lab.run.job import Job, build
-from archsim.lab.verify.numbered import Asked
+from archsim.lab.verify.numbered import VerifyOptions
 from archsim.lab.verify.program import verify_program
 from mapper.execute.run import Executor
 
@@ -42,7 +42,7 @@ def test_every_kernel_is_listed(page: Any) -> None:
 def test_kernels_compute_the_product(name: str) -> None:
     """In integers under 5 orders, and in real numbers."""
     job = Job(str(KERNELS / f"{name}.asm"), "edge_npu")
-    outcome = verify_program(Asked(job, interleavings=5, against=str(KERNELS / "gemm.yaml")))
+    outcome = verify_program(VerifyOptions(job, interleavings=5, against=str(KERNELS / "gemm.yaml")))
     assert outcome.met and [check.numbers for check in outcome.checks] == ["float64", "int8"]
     assert not any(row.constant for check in outcome.checks for row in check.rows)
 

@@ -11,7 +11,7 @@ import pytest
 from archsim.lab.files import show
 from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
-from archsim.lab.verify.numbered import Asked
+from archsim.lab.verify.numbered import VerifyOptions
 from archsim.spec import load
 from tests.tools.commands import GOLDEN, ROOT, Archsim
 
@@ -92,7 +92,7 @@ def test_the_golden_program_in_twenty_orders(archsim: Archsim, chip: str) -> Non
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_squeezenet_on_every_chip(chip: str) -> None:
-    outcome = verify(Asked(Job("squeezenet", chip)))
+    outcome = verify(VerifyOptions(Job("squeezenet", chip)))
     assert outcome.met, [check for check in outcome.checks if not check.passed]
     assert all(not check.skipped or "not integers" in check.skipped for check in outcome.checks)
 
@@ -100,18 +100,18 @@ def test_squeezenet_on_every_chip(chip: str) -> None:
 @pytest.mark.parametrize("name", ["resnet50", "shufflenet", "inception_v2"])
 def test_networks_on_edge_npu(name: str) -> None:
     """AlexNet, DenseNet-121 and VGG-19 too, by hand: they take a minute and gigabytes."""
-    outcome = verify(Asked(Job(name, "edge_npu")))
+    outcome = verify(VerifyOptions(Job(name, "edge_npu")))
     assert outcome.met, [check for check in outcome.checks if not check.passed]
     assert [check.numbers for check in outcome.checks] == ["float32", "int8"]
 
 
 def test_workload_files_are_verified_too() -> None:
     for path in sorted((ROOT / "configs" / "workloads").glob("*.yaml")):
-        outcome = verify(Asked(Job(str(path), "edge_npu", parameters=SMALL.get(path.stem, {}))))
+        outcome = verify(VerifyOptions(Job(str(path), "edge_npu", parameters=SMALL.get(path.stem, {}))))
         assert outcome.met, (path.name, outcome.checks)
 
 
 def test_bert_base_is_verified_on_many_cores() -> None:
-    outcome = verify(Asked(Job("bert_base", "mtia_v2i", parameters=SMALL["bert_base"] | {"layers": 2})))
+    outcome = verify(VerifyOptions(Job("bert_base", "mtia_v2i", parameters=SMALL["bert_base"] | {"layers": 2})))
     assert outcome.met, [check for check in outcome.checks if not check.passed]
     assert [check.numbers for check in outcome.checks] == ["float64", "int8"]

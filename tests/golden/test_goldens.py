@@ -24,7 +24,7 @@ from archsim.ir.text import mapping_from_yaml, mapping_to_yaml, workload_from_ya
 from archsim.ir.unroll import unroll
 from archsim.ir.workload import Workload
 from archsim.lab.sweep.form import read
-from archsim.lab.sweep.points import Grid
+from archsim.lab.sweep.points import SweepGrid
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load
 from archsim.system import simulate
@@ -80,7 +80,7 @@ def test_program_round_trips_and_is_accepted(program: Program, chip: Architectur
 
 
 def test_sweep_is_accepted() -> None:
-    assert len(Grid(read(text("sweep.yaml"), "sweep.yaml"))) == 12
+    assert len(SweepGrid(read(text("sweep.yaml"), "sweep.yaml"))) == 12
 
 
 def test_assembly_page_shows_the_golden_program() -> None:

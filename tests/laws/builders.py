@@ -15,17 +15,17 @@ from archsim.ir.functions import Function
 from archsim.ir.program import (
     Affine,
     Command,
-    Edge,
+    CommandLoop,
     Extent,
-    Loop,
-    Nest,
-    Node,
+    LoopEdge,
+    MatmulNest,
+    PlacedTensor,
     Program,
+    ProgramNode,
     Queue,
     Region,
     Ring,
     Semaphore,
-    Tensor,
     Token,
 )
 from archsim.spec.architecture import ROLES, Architecture, Array, Dma, Host, Vector
@@ -116,7 +116,7 @@ def host(launch_ps: int, depth: int = 1, issue_ps: int = 0, **fields: Any) -> Ho
     return Host(**part("cpu", "host"), launch_ps=launch_ps, depth=depth, issue_ps=issue_ps, **(rates | fields))
 
 
-def tokens(*names: str | tuple[str, Edge]) -> tuple[Token, ...]:
+def tokens(*names: str | tuple[str, LoopEdge]) -> tuple[Token, ...]:
     """Tokens by name, or by (name, condition)."""
     return tuple(Token(name) if isinstance(name, str) else Token(name[0], when=(name[1],)) for name in names)
 
@@ -154,16 +154,16 @@ def matmul(name: str, a: str, b: str, acc: str, sizes: tuple[int, int, int], **f
         "extents": (Extent("m", m), Extent("n", n), Extent("k", k)),
         "reads": (Region("a", a, 1, (("m", k), ("k", 1))), Region("b", b, 1, (("n", k), ("k", 1)))),
         "writes": (Region("acc", acc, 4, (("m", 4 * n), ("n", 4))),),
-        "nest": Nest(("m",), ("n",), ("k",)),
+        "nest": MatmulNest(("m",), ("n",), ("k",)),
         "dtypes": ("int8", "int8"),
     }
     return Command(name, "MATMUL", **(base | fields))
 
 
-def tensor(name: str, memory: str, size: int = 2**20, base: int = 0, **fields: Any) -> Tensor:
+def tensor(name: str, memory: str, size: int = 2**20, base: int = 0, **fields: Any) -> PlacedTensor:
     """Bytes in ``memory``, there at time 0."""
     plain = {"dtype": "int8", "role": "inputs", "shape": (size,), "strides": (1,), "preloaded": True}
-    return Tensor(name, memory, base, size, **(plain | fields))
+    return PlacedTensor(name, memory, base, size, **(plain | fields))
 
 
 def ring(name: str, slots: int, writer: str, *readers: str, size: int = 2**10, base: int = 0, **fields: Any) -> Ring:
@@ -172,7 +172,7 @@ def ring(name: str, slots: int, writer: str, *readers: str, size: int = 2**10, b
     return Ring(name=name, base=base, slot_bytes=size, slots=slots, writer=writer, readers=readers, **(plain | fields))
 
 
-def queue(name: str, *body: Node) -> Queue:
+def queue(name: str, *body: ProgramNode) -> Queue:
     """A queue of the test chip by its name."""
     engine = "host" if name == "host" else name.partition(".")[2]
     units = {"load": "dma", "store": "dma", "array": "mxu", "vector": "vpu", "host": "cpu"}
@@ -181,7 +181,7 @@ def queue(name: str, *body: Node) -> Queue:
 
 def program(
     *queues: Queue,
-    tensors: Sequence[Tensor] = (),
+    tensors: Sequence[PlacedTensor] = (),
     rings: Sequence[Ring] = (),
     semaphores: Sequence[Semaphore] = (),
     layers: Sequence[str] = ("one",),
@@ -196,11 +196,14 @@ def pipeline(
     """Load, compute and store ``tiles`` tiles of constant length in cycles, coupled by two rings."""
     return program(
         queue(
-            LOAD, Loop("i", tiles, (move("load", "x", "in", load, waits=tokens("in.free"), signals=tokens("in.full")),))
+            LOAD,
+            CommandLoop(
+                "i", tiles, (move("load", "x", "in", load, waits=tokens("in.free"), signals=tokens("in.full")),)
+            ),
         ),
         queue(
             VECTOR,
-            Loop(
+            CommandLoop(
                 "j",
                 tiles,
                 (
@@ -217,7 +220,9 @@ def pipeline(
         ),
         queue(
             STORE,
-            Loop("k", tiles, (move("store", "out", "y", store, waits=tokens("out.full"), signals=tokens("out.free")),)),
+            CommandLoop(
+                "k", tiles, (move("store", "out", "y", store, waits=tokens("out.full"), signals=tokens("out.free")),)
+            ),
         ),
         tensors=(tensor("x", "din"), tensor("y", out, base=2**20)),
         rings=(ring("in", slots_in, LOAD, VECTOR), ring("out", slots_out, VECTOR, STORE, base=2**16)),

@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 from archsim.noc import channel_load
 from archsim.noc.engine import FIDELITIES
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
-from archsim.noc.shipments import Delivery, Load, Shipment
-from archsim.sim.messages import Batch, Message
+from archsim.noc.shipments import MessageLoad, Shipment, ShipmentDelivery
+from archsim.sim.messages import Message, MessageBatch
 from archsim.spec import topology as chip_topology
-from archsim.spec.network import Noc, Outer
+from archsim.spec.network import Noc, OuterNetwork
 
 FAR_PS = 1 << 50
 TOPOLOGIES: dict[str, tuple[tuple[int, ...], int, dict[str, tuple[tuple[int, ...], ...]]]] = {
@@ -57,7 +57,7 @@ def package(inner: Noc, topology: str = "ring", shape: tuple[int, ...] = (3,), *
         "shape": shape, "nodes": prod(shape), "link_bytes": 32, "attach": {"dram": ((0,),)}, "width_bytes": 32,
         "far_buffer_flits": max(inner.buffer_flits, 16),
     }  # fmt: skip
-    outer = Outer(**{**usual, **options})
+    outer = OuterNetwork(**{**usual, **options})
     return replace(inner, attach={"package": (gate,)}, cores=inner.cores * outer.nodes, outer=(outer,))
 
 
@@ -69,9 +69,9 @@ class Sent(NamedTuple):
     targets: tuple[int, ...]
     flits: int
 
-    def load(self, network: Network) -> Load:
+    def load(self, network: Network) -> MessageLoad:
         """What it is to a network."""
-        return network.load(Batch((Message(self.source, self.targets, self.flits),)))
+        return network.load(MessageBatch((Message(self.source, self.targets, self.flits),)))
 
 
 def submit(network: Network, at_ps: int, messages: Sequence[Sent]) -> None:
@@ -124,10 +124,10 @@ def traffic(draw: st.DrawFn, nodes: int, *, longest: int = 40) -> list[tuple[int
     return found
 
 
-def run(spec: Noc, sends: Sequence[tuple[int, list[Sent]]], bounds: Iterable[int] = ()) -> list[Delivery]:
+def run(spec: Noc, sends: Sequence[tuple[int, list[Sent]]], bounds: Iterable[int] = ()) -> list[ShipmentDelivery]:
     """Every delivery, in order. ``bounds``: instants, rising, up to which the network is run before it goes on."""
     network = Network(spec)
-    found: list[Delivery] = []
+    found: list[ShipmentDelivery] = []
     stops = sorted([*bounds, *(at_ps for at_ps, _ in sends)])
     waiting = list(sends)
     for stop_ps in stops:
@@ -137,8 +137,8 @@ def run(spec: Noc, sends: Sequence[tuple[int, list[Sent]]], bounds: Iterable[int
     return found + _until(network, FAR_PS)
 
 
-def _until(network: Network, stop_ps: int) -> list[Delivery]:
-    found: list[Delivery] = []
+def _until(network: Network, stop_ps: int) -> list[ShipmentDelivery]:
+    found: list[ShipmentDelivery] = []
     while True:
         least = network.next_event_ps()
         came = network.advance(stop_ps)
@@ -151,7 +151,7 @@ def _until(network: Network, stop_ps: int) -> list[Delivery]:
 
 def assert_alone(
     topology: Topology,
-    routes: Routes,
+    routes: RoutingTable,
     router: RouterParameters,
     pairs: Sequence[tuple[int, int]],
     flits: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from archsim.ir.program import Affine, Command, Loop, Node, Program
+from archsim.ir.program import Affine, Command, CommandLoop, Program, ProgramNode
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import loads
 from archsim.spec.network import Noc
@@ -69,7 +69,7 @@ def gemm_cores(cores: int, tiles: int, size: int = 64) -> Program:
             fields = {"size": area * width, "base": base, "memory": memory, "dtype": dtype}
             rings.append(ring(mine[name], 2, names[writer], names[reader], **fields))
             base += 2 * area * width
-        bodies: dict[str, tuple[Node, ...]] = {
+        bodies: dict[str, tuple[ProgramNode, ...]] = {
             "load": tuple(
                 move(
                     f"load_{n}", "x", mine[n], area, waits=tokens(f"{mine[n]}.free"), signals=tokens(f"{mine[n]}.full")
@@ -109,6 +109,6 @@ def gemm_cores(cores: int, tiles: int, size: int = 64) -> Program:
                 ),
             ),
         }
-        queues += [queue(names[kind], Loop(f"{kind}_i", tiles, body)) for kind, body in bodies.items()]
+        queues += [queue(names[kind], CommandLoop(f"{kind}_i", tiles, body)) for kind, body in bodies.items()]
     tensors = (tensor("x", "dram"), tensor("y", "dram", base=2**20))
     return program(*queues, tensors=tensors, rings=rings)

@@ -13,21 +13,21 @@ from archsim.ir.program import (
     Affine,
     Clip,
     Command,
-    Edge,
-    Engine,
+    CommandGuard,
+    CommandLoop,
+    EngineKind,
     Extent,
-    Guard,
     Lookup,
-    Loop,
-    Nest,
-    Node,
+    LoopEdge,
+    MatmulNest,
     Op,
+    PlacedTensor,
     Program,
+    ProgramNode,
     Queue,
     Region,
     Ring,
     Semaphore,
-    Tensor,
     Token,
     When,
 )
@@ -58,7 +58,7 @@ def affines(variables: list[str]) -> st.SearchStrategy[Affine]:
 def whens(variables: list[str]) -> st.SearchStrategy[When]:
     if not variables:
         return st.just(())
-    return tuples(st.builds(Edge, st.sampled_from(["first", "last"]), st.sampled_from(variables), st.booleans()))
+    return tuples(st.builds(LoopEdge, st.sampled_from(["first", "last"]), st.sampled_from(variables), st.booleans()))
 
 
 NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
@@ -69,9 +69,9 @@ def functions() -> st.SearchStrategy[Function]:
     return st.builds(Function, NAMES, tuples(NAMES | NUMBERS), tuples(st.tuples(NAMES, values)))
 
 
-def guards(dims: list[str], variables: list[str]) -> st.SearchStrategy[Guard]:
+def guards(dims: list[str], variables: list[str]) -> st.SearchStrategy[CommandGuard]:
     terms = tuples(st.tuples(st.sampled_from(dims), INTEGERS)) if dims else st.just(())
-    return st.builds(Guard, terms, affines(variables), INTEGERS)
+    return st.builds(CommandGuard, terms, affines(variables), INTEGERS)
 
 
 def lookups(dims: list[str], variables: list[str]) -> st.SearchStrategy[Lookup]:
@@ -127,7 +127,7 @@ def commands(draw: st.DrawFn, names: Names, variables: list[str]) -> Command:
         extents=tuple(Extent(dim, draw(INTEGERS), draw(limits)) for dim in dims),
         reads=draw(operands),
         writes=draw(operands),
-        nest=draw(st.none() | st.builds(Nest, parts, parts, parts, parts)),
+        nest=draw(st.none() | st.builds(MatmulNest, parts, parts, parts, parts)),
         fresh=draw(whens(variables)),
         dtypes=draw(tuples(NAMES)),
         functions=draw(tuples(functions())),
@@ -144,13 +144,13 @@ def commands(draw: st.DrawFn, names: Names, variables: list[str]) -> Command:
 
 
 @st.composite
-def bodies(draw: st.DrawFn, names: Names, free: list[str], variables: list[str]) -> tuple[Node, ...]:
+def bodies(draw: st.DrawFn, names: Names, free: list[str], variables: list[str]) -> tuple[ProgramNode, ...]:
     """``free``: loop variables of the queue not used yet; taken from its end."""
-    nodes: list[Node] = []
+    nodes: list[ProgramNode] = []
     for _ in range(draw(st.integers(0 if variables else 1, 2))):
         if free and draw(st.integers(0, 2)):
             var = free.pop()
-            nodes.append(Loop(var, draw(INTEGERS), draw(bodies(names, free, [*variables, var]))))
+            nodes.append(CommandLoop(var, draw(INTEGERS), draw(bodies(names, free, [*variables, var]))))
         else:
             nodes.append(draw(commands(names, variables)))
     return tuple(nodes)
@@ -174,7 +174,7 @@ def programs(draw: st.DrawFn) -> Program:
         queues=tuple(
             Queue(
                 name,
-                draw(st.sampled_from(get_args(Engine))),
+                draw(st.sampled_from(get_args(EngineKind))),
                 draw(NAMES),
                 draw(bodies(names, draw(distinct(3, 2)), [])),
             )
@@ -183,10 +183,19 @@ def programs(draw: st.DrawFn) -> Program:
     )
 
 
-def _tensors(name: str) -> st.SearchStrategy[Tensor]:
+def _tensors(name: str) -> st.SearchStrategy[PlacedTensor]:
     axes = tuples(st.integers(1, 5), 3)
     return st.builds(
-        Tensor, st.just(name), NAMES, INTEGERS, INTEGERS, DTYPES, NAMES, axes, axes | st.just((5, 1)), st.booleans()
+        PlacedTensor,
+        st.just(name),
+        NAMES,
+        INTEGERS,
+        INTEGERS,
+        DTYPES,
+        NAMES,
+        axes,
+        axes | st.just((5, 1)),
+        st.booleans(),
     )
 
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archsim.base.errors import ConfigError
-from archsim.facts.collectives import COLLECTIVES, Hop, expand, pieces
+from archsim.facts.collectives import COLLECTIVES, CollectiveHop, expand, pieces
 
 sizes = st.tuples(st.integers(1, 12), st.integers(0, 200))
 
 
-def carried_out(hops: list[Hop], buffers: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
+def carried_out(hops: list[CollectiveHop], buffers: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
     """Step by step: what a step sends is what its sources have before it."""
     for step in sorted({hop.step for hop in hops}):
         sent = [(hop, buffers[hop.source][hop.start : hop.stop].copy()) for hop in hops if hop.step == step]

@@ -17,7 +17,7 @@ from archsim.facts.noc import catalogue
 from archsim.facts.noc.catalogue import network
 from archsim.noc import channel_load, traffic
 from archsim.noc.engine import FIDELITIES
-from archsim.noc.offered import Procedure, offer
+from archsim.noc.offered import LoadProcedure, offer
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from tests.tools.cuts import cuts
@@ -77,7 +77,7 @@ def test_law_30_no_more_than_the_cut(name: Named) -> None:
     with a cut that carries less is unstable."""
     topology, routes = network(*name)
     uniform = traffic.by_name("uniform", len(topology.nodes), topology.shape)
-    how = Procedure(period_cycles=1000, warm_up=1, periods=4)
+    how = LoadProcedure(period_cycles=1000, warm_up=1, periods=4)
     found = offer(topology, routes, RouterParameters(), uniform, rate=1.0, flits=1, procedure=how)
     assert max(found.link_load, default=0.0) <= 1.0
     assert not (uniform_bound(name) < 1.0 and found.stable)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import NAMES, by_name
-from archsim.facts.dram.device import Dram, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramMemory
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.interface import Completion, DramModel, Transfer
+from archsim.memory.dram.interface import DramModel, Transfer, TransferCompletion
 
 MIB = 1 << 20
 T_REFI_OF_BANKS_PS = {  # as each standard's file cites it
@@ -38,30 +38,30 @@ quantified = settings(max_examples=40, deadline=None, derandomize=True)
 
 
 @cache
-def memory(name: str, speed: int, channels: int = 1) -> Dram:
+def memory(name: str, speed: int, channels: int = 1) -> DramMemory:
     """``channels`` usual ones."""
     width_bits, capacity_bytes = catalogue.usual(name)
     return catalogue.dram(name, speed, width_bits, channels, channels * capacity_bytes)
 
 
-def some_memory(rng: Random, channels: int) -> Dram:
+def some_memory(rng: Random, channels: int) -> DramMemory:
     return memory(*rng.choice(EVERY_GRADE), channels)
 
 
-def drain(dram: DramModel) -> list[Completion]:
+def drain(dram: DramModel) -> list[TransferCompletion]:
     completions = []
     while dram.next_event_ps() is not None:
         completions += dram.advance(FAR_PS)
     return completions
 
 
-def run(dram: DramModel, *transfers: Transfer, at_ps: int = 0) -> list[Completion]:
+def run(dram: DramModel, *transfers: Transfer, at_ps: int = 0) -> list[TransferCompletion]:
     dram.advance(at_ps)
     dram.submit(at_ps, transfers)
     return drain(dram)
 
 
-def interval_ps(part: Dram) -> Fraction:
+def interval_ps(part: DramMemory) -> Fraction:
     return Fraction(part.device.refresh_cycles * 10**12, part.device.clock_hz)
 
 
@@ -113,7 +113,7 @@ def test_refresh_count(name: str, speed: int, idle: bool, refresh: str) -> None:
         each, interval = part.channels, device.bank_refresh_cycles
         if not interval:
             return
-    model = DramController(part, Policy(refresh=refresh))
+    model = DramController(part, ControllerPolicy(refresh=refresh))
     if not idle:
         model.submit(0, [Transfer(0, False, 0, 4 * MIB)])
     for intervals in (Fraction(1, 2), 1, Fraction(31, 2), 25):
@@ -137,7 +137,7 @@ def test_refresh_count_bank_by_bank(name: str, speed: int) -> None:
     units = device.all_banks // device.bank_refresh_banks
     assert device.bank_refresh_cycles * units * 10**12 <= t_refi_ps * device.clock_hz
     assert (device.bank_refresh_cycles + 1) * units * 10**12 > t_refi_ps * device.clock_hz
-    model = DramController(part, Policy(refresh="per_bank"))
+    model = DramController(part, ControllerPolicy(refresh="per_bank"))
     share = Fraction(device.bank_refresh_banks, device.size_of("rank") * device.ranks * part.channels)
     for intervals in (Fraction(1, 2), 1, Fraction(31, 2), 25):
         until_ps = int(intervals * t_refi_ps)
@@ -201,7 +201,7 @@ def test_equal_time_submits_in_any_order(seed: int) -> None:
     assert drain(together) == drain(apart)
 
 
-def closed_loop(model: DramModel, seed: int, bound_ps: list[int] | None = None) -> list[Completion]:
+def closed_loop(model: DramModel, seed: int, bound_ps: list[int] | None = None) -> list[TransferCompletion]:
     """Three streams, each submitting its next transfer some time after its last one ended.
 
     The driver knows the next submit and never lets the model run beyond it; ``bound_ps``, when given, chops the way
@@ -211,7 +211,7 @@ def closed_loop(model: DramModel, seed: int, bound_ps: list[int] | None = None) 
     todo = {stream: [random_region(rng, 1, 100 * stream + n) for n in range(6)] for stream in range(3)}
     delay = {transfer.id: rng.choice([0, 1, 5000, 10**6, 10**7]) for stream in todo.values() for transfer in stream}
     due = [(0, stream) for stream in todo]
-    completions: list[Completion] = []
+    completions: list[TransferCompletion] = []
     now = steps = 0
     while due or model.next_event_ps() is not None:
         now_batch = [todo[stream].pop() for at, stream in sorted(due) if at == now]

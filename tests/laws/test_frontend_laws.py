@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from archsim.frontend.load import load_model, names
 from archsim.graph.lowering.lower import to_workload
 from archsim.graph.passes.infer import infer
-from archsim.ir.graph import Graph, Node, Value
+from archsim.ir.graph import Graph, GraphNode, GraphValue
 from archsim.ir.workload import Layer, Workload
 
 ROOT = Path(__file__).parents[2]
@@ -34,11 +34,11 @@ def convolution(
 ) -> Layer:
     """A convolution of c and k channels per group."""
     values = {
-        "x": Value("x", (n, c * groups, size, size + 1), "input"),
-        "w": Value("w", (k * groups, c, kernel, kernel), "constant", sources=("w",)),
+        "x": GraphValue("x", (n, c * groups, size, size + 1), "input"),
+        "w": GraphValue("w", (k * groups, c, kernel, kernel), "constant", sources=("w",)),
     }
     attributes = {"strides": (stride,) * 2, "pads": (pad,) * 4, "group": groups, "dilations": (dilation,) * 2}
-    node = Node("y", "Conv", ("x", "w"), ("y",), attributes)
+    node = GraphNode("y", "Conv", ("x", "w"), ("y",), attributes)
     graph = Graph("t", (node,), values, ("x",), ("y",))
     return to_workload(infer(graph), batch=n, sha256="").layers[0]
 

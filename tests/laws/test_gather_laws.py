@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
-from archsim.facts.lru.lines import Lines, touches
-from archsim.ir.footprint import Footprint
+from archsim.facts.lru.lines import LruLines, touches
+from archsim.ir.footprint import ByteFootprint
 from archsim.ir.indices import Indices
 from archsim.ir.streams import entries
 from archsim.sim.attribution import attribute
@@ -25,7 +25,7 @@ SIGMAS = 3
 LOOKUPS = 200_000
 
 
-def full(lines: Lines, indices: Indices, rows: int, most: int) -> int:
+def full(lines: LruLines, indices: Indices, rows: int, most: int) -> int:
     """Look rows up until ``most`` lines have missed into every way; how many that took (a multiple of 1000)."""
     start = 0
     while int((lines._tags >= 0).sum()) < most:  # the state itself is what warm means
@@ -42,7 +42,7 @@ def test_law_27_uniform_rows_hit_as_often_as_they_are_held(sets: int, ways: int,
     """
     rows, held = 1000, sets * ways
     indices = Indices("uniform", seed)
-    lines = Lines(sets, ways)
+    lines = LruLines(sets, ways)
     start = full(lines, indices, rows, held)
     hits = lines.look_up(entries(indices, rows, np.arange(start, start + LOOKUPS)))
     share = held / rows
@@ -71,7 +71,7 @@ def test_law_27_traces_hit_as_a_list_by_hand(
     sets: int, ways: int, accesses: list[tuple[int, bool]], dropped: tuple[int, int]
 ) -> None:
     """Law 27: any trace of reads and writes, with lines dropped half way, hits as sets kept by hand in order of use."""
-    lines = Lines(sets, ways)
+    lines = LruLines(sets, ways)
     kept: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(sets)]
     for number, (line, write) in enumerate(accesses):
         if number == len(accesses) // 2:
@@ -101,7 +101,7 @@ def test_law_27_rows_ask_for_the_lines_of_their_bytes(
     starts: list[int], run: int, outer: list[tuple[int, int]], line: int, word: int
 ) -> None:
     """Law 27: of each run, the lines and words that its bytes lie in, byte by byte; bytes sum to those of the rows."""
-    row = Footprint(0, run, tuple(outer))
+    row = ByteFootprint(0, run, tuple(outer))
     asked = touches(np.array(starts), row, line, word)
     expected = []
     for place, start in enumerate(starts):

@@ -16,7 +16,7 @@ from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.check.program import check
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import critical_cycles, critical_path
-from archsim.sim.events import Kernel, Model
+from archsim.sim.events import EventLoop, SideModel
 from archsim.sim.mac_breakdown import mac_breakdown, peak_macs_per_cycle
 from archsim.spec.load import loads
 from archsim.system import simulate
@@ -29,7 +29,7 @@ from tests.tools.mutants import ORDERS, Subject, judge, mutants
 class Chopped:
     """A model that is told to run in many small stretches."""
 
-    def __init__(self, model: Model, seed: int) -> None:
+    def __init__(self, model: SideModel, seed: int) -> None:
         self._model = model
         self._random = random.Random(seed)
         self._now_ps = 0
@@ -62,8 +62,8 @@ def test_law_34_network_and_dram_in_one_event_loop(seed: int, standard: str, mon
     chip = grid(text if standard == "ddr4" else CHIP)
     listing = gemm_cores(4, 2, size=32)
     whole = simulate(listing, chip)
-    attach = Kernel.attach
-    monkeypatch.setattr(Kernel, "attach", lambda kernel, model: attach(kernel, Chopped(model, seed)))
+    attach = EventLoop.attach
+    monkeypatch.setattr(EventLoop, "attach", lambda event_loop, model: attach(event_loop, Chopped(model, seed)))
     chopped = simulate(listing, chip)
     assert chopped.records == whole.records
     assert chopped.counts == whole.counts

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from archsim.facts.noc import attachment, catalogue, deadlock, routing
 from archsim.facts.noc.nested import nested
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import GATEWAY, Topology
 from archsim.noc import channel_load
 from archsim.noc.engine import FIDELITIES
@@ -21,7 +21,7 @@ from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.noc.shipments import Shipment
-from archsim.noc.ways import Ways
+from archsim.noc.ways import ShortestWays
 from tests.laws.builders_noc import Sent, assert_alone, noc, package
 
 pytestmark = pytest.mark.slow  # compiles the routers
@@ -40,7 +40,7 @@ def joined(
     outer: tuple[str, tuple[int, ...]],
     period: Fraction = Fraction(1),
     delay: int = 1,
-) -> tuple[Topology, Routes]:
+) -> tuple[Topology, RoutingTable]:
     """Copies of a network joined at a router to an outer one with slow links and buffers that keep them busy."""
     inside = attachment.attached(catalogue.network(inner[0], inner[1])[0], [inner[2]])
     around, routes = catalogue.network(outer[0], outer[1])
@@ -53,11 +53,11 @@ networks = st.builds(joined, st.sampled_from(INNER), st.sampled_from(OUTER), per
 
 @settings(max_examples=60, deadline=None)
 @given(networks)
-def test_law_30_nested_routes_reach_every_node_without_a_circle(network: tuple[Topology, Routes]) -> None:
+def test_law_30_nested_routes_reach_every_node_without_a_circle(network: tuple[Topology, RoutingTable]) -> None:
     """Law 30: no routes of networks in networks can block one another; between copies all pass both gateways."""
     topology, routes = network
     deadlock.check(topology, routes)
-    ways = Ways(topology, routes)
+    ways = ShortestWays(topology, routes)
     copies = sum(link.level == GATEWAY for link in topology.links) // 2
     own = len(topology.nodes) // copies
     for source in range(0, len(topology.nodes), 3):
@@ -79,7 +79,7 @@ def test_law_30_lone_packets_over_slow_links_take_the_formula(
 ) -> None:
     """Law 30: links of whole periods, or one that is not, add what a flit takes them; flits follow at their pace."""
     topology, routes = joined(inner, outer, period, data.draw(st.sampled_from([1, 20])))
-    ways = Ways(topology, routes)
+    ways = ShortestWays(topology, routes)
     buffers = replace(router, vc_buffer=channel_load.unthrottled(topology, router))
     node = st.integers(0, len(topology.nodes) - 1)
     pairs = data.draw(st.lists(st.tuples(node, node), min_size=1, max_size=6))
@@ -93,11 +93,11 @@ def test_law_30_lone_packets_over_slow_links_take_the_formula(
 @settings(max_examples=40, deadline=None)
 @given(networks, st.sampled_from([1, 2, 5]), st.integers(0, 2**32 - 1))
 def test_law_30_nested_networks_deliver_every_packet_once(
-    network: tuple[Topology, Routes], flits: int, seed: int
+    network: tuple[Topology, RoutingTable], flits: int, seed: int
 ) -> None:
     """Law 30: under random traffic all arrives, no flit is lost on any kind of link, none is sooner than alone."""
     topology, routes = network
-    ways, draw = Ways(topology, routes), np.random.default_rng(seed)
+    ways, draw = ShortestWays(topology, routes), np.random.default_rng(seed)
     count, nodes = 300, len(topology.nodes)
     times = np.sort(draw.integers(0, 200, count))
     sources, targets = draw.integers(0, nodes, count), draw.integers(0, nodes, count)
@@ -139,11 +139,11 @@ def test_law_30_a_link_under_load_carries_a_flit_a_period(fidelity: str, period:
 @settings(max_examples=25, deadline=None)
 @given(networks, st.integers(1, 8), st.data())
 def test_law_28_multicast_over_slow_links_sends_each_flit_once(
-    network: tuple[Topology, Routes], flits: int, data: st.DataObject
+    network: tuple[Topology, RoutingTable], flits: int, data: st.DataObject
 ) -> None:
     """Law 28: each link of the tree carries every flit once, slow ones too."""
     topology, routes = network
-    ways, nodes = Ways(topology, routes), len(topology.nodes)
+    ways, nodes = ShortestWays(topology, routes), len(topology.nodes)
     chosen = data.draw(st.lists(st.integers(0, nodes - 1), min_size=3, max_size=6, unique=True))
     source, group = chosen[0], tuple(chosen[1:])
     tree = {(link.source, link.source_port) for target in group for link in ways.links(source, target)}

@@ -17,17 +17,17 @@ from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.interface import Transfer
 from archsim.noc.network import Network
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.replay import Delivered, replay
-from archsim.noc.shipments import Delivery, Shipment
-from archsim.sim.clock import Clock
-from archsim.sim.events import Kernel
-from archsim.sim.messages import Batch, Message
+from archsim.noc.replay import DeliveredPackets, replay
+from archsim.noc.shipments import Shipment, ShipmentDelivery
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import EventLoop
+from archsim.sim.messages import Message, MessageBatch
 from archsim.spec.network import Noc
 from archsim.spec.topology import network as with_ports
 from tests.laws.builders_noc import FAR_PS, TOPOLOGIES, Sent, networks, noc, run, submit, traffic
 
 pytestmark = pytest.mark.slow  # compiles the routers
-EVERY_PS = Clock(10**12)
+EVERY_PS = ClockDomain(10**12)
 
 
 def parameters(spec: Noc) -> RouterParameters:
@@ -46,13 +46,13 @@ def inside(network: Network) -> int:
     return sum(link.flits for link, own in links if own.level != GATEWAY)
 
 
-def listed(spec: Noc, packets: Sequence[tuple[int, int, tuple[int, ...], int]]) -> Delivered:
+def listed(spec: Noc, packets: Sequence[tuple[int, int, tuple[int, ...], int]]) -> DeliveredPackets:
     """One call of the explicit replay: packets of (time in ps, source, targets, flits)."""
     topology, routes, _ = with_ports(spec)
     groups = sorted({targets for _, _, targets, _ in packets if len(targets) > 1})
     places = {(node,): node for node in range(len(topology.nodes))}
     places |= {group: len(topology.nodes) + number for number, group in enumerate(groups)}
-    clock = Clock(spec.clock_hz)
+    clock = ClockDomain(spec.clock_hz)
     rows = [(clock.cycle(at + 1), source, places[targets], flits) for at, source, targets, flits in packets]
     return replay(
         topology, routes, parameters(spec), *zip(*rows, strict=True), groups=tuple(groups), fidelity=spec.fidelity
@@ -90,7 +90,7 @@ def test_law_34_any_bounds(spec: Noc, data: st.DataObject) -> None:
     ahead = Network(spec)
     for at_ps, sent in sends:
         submit(ahead, at_ps, sent)
-    everything: list[Delivery] = []
+    everything: list[ShipmentDelivery] = []
     while came := ahead.advance(FAR_PS):
         everything += came
     assert everything == found
@@ -107,7 +107,7 @@ def test_law_34_equals_the_listed_packets(spec: Noc, data: st.DataObject) -> Non
     found = {delivery.id: delivery.time_ps for delivery in run(spec, sends)}
     messages = [(at_ps, message) for at_ps, sent in sends for message in sent]
     whole = listed(spec, [(at, m.source, m.targets, m.flits + spec.header_flits) for at, m in messages])
-    clock = Clock(spec.clock_hz)
+    clock = ClockDomain(spec.clock_hz)
     expected = {m.id: clock.edge(int(end)) for (_, m), end in zip(messages, whole.ended, strict=True)}
     assert found == expected
 
@@ -132,7 +132,7 @@ def test_law_34_packets_of_messages_take_turns(spec: Noc, data: st.DataObject) -
             packets.append((at_ps, source, targets, flits))
             of_message.append(number)
     whole = listed(spec, packets)
-    clock = Clock(spec.clock_hz)
+    clock = ClockDomain(spec.clock_hz)
     expected: dict[int, int] = {}
     for number, end in zip(of_message, whole.ended.tolist(), strict=True):
         expected[number] = max(expected.get(number, 0), clock.edge(end))
@@ -156,13 +156,13 @@ class ByHand:
     def send(self, at_ps: int, shipment: int, rank: int, messages: Sequence[Message]) -> list[int]:
         """Messages of one instant; their numbers."""
         numbers = [shipment * 1000 + self.sent.get(shipment, 0) + at for at in range(len(messages))]
-        loads = [self.network.load(Batch((message,))) for message in messages]
+        loads = [self.network.load(MessageBatch((message,))) for message in messages]
         self.network.submit(at_ps, [Shipment(n, load, rank) for n, load in zip(numbers, loads, strict=True)])
         self.of |= dict.fromkeys(numbers, shipment)
         self.sent[shipment] = self.sent.get(shipment, 0) + len(messages)
         return numbers
 
-    def ship(self, at_ps: int, shipment: int, rank: int, batches: Sequence[Batch]) -> None:
+    def ship(self, at_ps: int, shipment: int, rank: int, batches: Sequence[MessageBatch]) -> None:
         """As a shipment of these batches."""
         for batch in batches:
             if batch.request is None:
@@ -196,11 +196,13 @@ def test_law_34_shipments_are_their_messages_one_by_one(spec: Noc, data: st.Data
     at_ps, least = 0, dict[int, int]()
     for shipment in range(data.draw(st.integers(1, 12))):
         at_ps += data.draw(st.sampled_from([0, 1, 769, 3500, 40_000]))
-        home, rank, batches = data.draw(nodes), data.draw(st.integers(0, 3)), list[Batch]()
+        home, rank, batches = data.draw(nodes), data.draw(st.integers(0, 3)), list[MessageBatch]()
         for _ in range(data.draw(st.integers(1, 3))):
             request = message(home, 1) if data.draw(st.booleans()) else None
             source = home if request is None else request.targets[0]
-            batches.append(Batch(tuple([message(source, data.draw(st.integers(1, 3))) for _ in range(2)]), request))
+            batches.append(
+                MessageBatch(tuple([message(source, data.draw(st.integers(1, 3))) for _ in range(2)]), request)
+            )
         found |= {delivery.id: delivery.time_ps for delivery in _all(whole, at_ps)}
         parts.until(at_ps)
         load = whole.load(*batches)
@@ -216,8 +218,8 @@ def test_law_34_shipments_are_their_messages_one_by_one(spec: Noc, data: st.Data
     assert whole.stats.links == parts.network.stats.links
 
 
-def _all(network: Network, until_ps: int) -> list[Delivery]:
-    found: list[Delivery] = []
+def _all(network: Network, until_ps: int) -> list[ShipmentDelivery]:
+    found: list[ShipmentDelivery] = []
     while came := network.advance(until_ps):
         found += came
     return found
@@ -229,7 +231,7 @@ class Chain:
     def __init__(self, specs: Sequence[Noc], seed: int, clients: int, length: int) -> None:
         dram = catalogue.dram("ddr4", 2400, 64, 1, 1 << 30)
         self.models: list[Any] = [Network(specs[0]), DramController(dram), Network(specs[1])]
-        self._clocks = [Clock(hz) for hz in (*(spec.clock_hz for spec in specs), dram.device.clock_hz)]
+        self._clocks = [ClockDomain(hz) for hz in (*(spec.clock_hz for spec in specs), dram.device.clock_hz)]
         self.left = [length] * clients
         self.log: list[tuple[int, int]] = []
         self._random = [np.random.default_rng(seed + client) for client in range(clients)]
@@ -247,22 +249,22 @@ class Chain:
         message = Sent(number, source, (target,), int(draw(1, 30)))
         return model, (client, number), Shipment(number, message.load(self.models[model]))
 
-    def kernel(self) -> None:
+    def event_loop(self) -> None:
         """In the event kernel."""
-        kernel = Kernel()
-        ports = [kernel.attach(model) for model in self.models]
+        event_loop = EventLoop()
+        ports = [event_loop.attach(model) for model in self.models]
 
         def body(client: int) -> Any:
             while self.left[client]:
                 model, order, request = self.request(client)
                 least = 0 if model == 1 else request.load.least_ps
-                done = yield kernel.submit(ports[model], order, request, EVERY_PS, least)
+                done = yield event_loop.submit(ports[model], order, request, EVERY_PS, least)
                 self.log.append((done.id, done.time_ps))
-                yield kernel.timeout(client)
+                yield event_loop.timeout(client)
 
         for client in range(len(self.left)):
-            kernel.start(body(client))
-        kernel.run()
+            event_loop.start(body(client))
+        event_loop.run()
 
     def ticks(self) -> None:
         """One loop over all instants at which anything may happen: every edge of each clock, and when clients go on."""
@@ -298,7 +300,7 @@ def test_law_34_networks_and_dram_in_one_loop(fidelity: str, topology: str, seed
     of each clock."""
     specs = noc(topology, fidelity=fidelity, clock_hz=600_000_000), noc("mesh", fidelity="flit", clock_hz=1_200_000_000)
     beside, ticked = (Chain(specs, seed, clients=5, length=9) for _ in range(2))
-    beside.kernel()
+    beside.event_loop()
     ticked.ticks()
     assert sorted(beside.log) == sorted(ticked.log)
     assert [time for _, time in beside.log] == sorted(time for _, time in beside.log)
@@ -326,7 +328,7 @@ def test_law_30_lone_messages_take_the_formula(name: str, fidelity: str) -> None
                 (came,) = network.advance(at_ps + 10**9)
                 hops = load.passed[0][0] // 3
                 cycles = 5 + ends + hops * (4 + delay) + 2
-                assert came == Delivery(0, at_ps + 1000 + cycles * 1000)
+                assert came == ShipmentDelivery(0, at_ps + 1000 + cycles * 1000)
                 assert load.passed == ((3 * hops, 3 * (hops + 1)),)
                 assert load.least_ps == cycles * 1000
                 seen.add(hops)

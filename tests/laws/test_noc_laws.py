@@ -15,7 +15,7 @@ from archsim.facts.noc.catalogue import network
 from archsim.noc import channel_load, engine
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
-from archsim.noc.ways import Ways
+from archsim.noc.ways import ShortestWays
 from tests.laws.builders_noc import assert_alone
 
 pytestmark = pytest.mark.slow  # compiles the routers
@@ -80,7 +80,9 @@ def test_law_30_every_packet_arrives_once(
     ]
     assert (found.ended - times >= alone).all()
     assert (found.started >= times).all()
-    ways = [channel_load.hops(topology, routes, source, target) for source, target in zip(sources, targets, strict=True)]
+    ways = [
+        channel_load.hops(topology, routes, source, target) for source, target in zip(sources, targets, strict=True)
+    ]
     assert found.link_flits.sum() == (flits * ways).sum()
     assert found.router_flits == (flits * (np.array(ways) + 1)).sum()
 
@@ -112,7 +114,7 @@ def test_law_28_multicast(name: tuple[str, tuple[int, ...]], router: RouterParam
     group = tuple(data.draw(st.lists(st.integers(0, nodes - 1), min_size=2, max_size=nodes, unique=True)))
     flits = data.draw(st.integers(1, router.vc_buffer))
     once = replay(topology, routes, router, [0], [source], [nodes], [flits], groups=(group,))
-    tree = engine.tree(Ways(topology, routes), source, group)
+    tree = engine.tree(ShortestWays(topology, routes), source, group)
     edges = {(r, link.source_port) for r, links in enumerate(topology.outgoing()) for link in links}
     used = {(r, port) for r in range(topology.routers) for port in range(topology.ports) if tree[r, 0] >> port & 1}
     assert once.link_flits.sum() == flits * len(used & edges)
@@ -140,7 +142,7 @@ def test_law_30_crowds_of_multicasts_do_not_block(name: tuple[str, tuple[int, ..
         topology, routes, router, np.zeros(count, int), sources, targets, np.full(count, flits), groups=groups
     )
     assert found.router_flits - found.link_flits.sum() == flits * count
-    ways = Ways(topology, routes)
+    ways = ShortestWays(topology, routes)
     passed = 0
     for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
         group = groups[target - nodes] if target >= nodes else (target,)

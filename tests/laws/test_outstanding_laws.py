@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.facts.dram.address import DEFAULT, by_name
-from archsim.facts.dram.device import Dram, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramMemory
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
-from archsim.memory.dram.interface import Completion, DramModel, RowList, Transfer
+from archsim.memory.dram.interface import DramModel, RowList, Transfer, TransferCompletion
 from tests.laws.test_dram_laws import EVERY_GRADE, drain, memory
 
 IDLE_PS = 10**7
-QUIET = Policy(refresh="none")
+QUIET = ControllerPolicy(refresh="none")
 
 
-def read_ps(part: Dram, bursts: int, outstanding: int | None) -> int:
+def read_ps(part: DramMemory, bursts: int, outstanding: int | None) -> int:
     """A sequential read of rows that are open already, on idle channels without refreshes, from when it is seen."""
     model, size = DramController(part, QUIET), part.device.burst_bytes
     model.submit(0, [Transfer(0, False, 0, bursts * size)])
@@ -71,7 +71,7 @@ def test_law_46_a_limit_that_is_never_met_changes_nothing(seed: int) -> None:
     assert limited.pin_bytes == free.pin_bytes and limited.useful_bytes == free.useful_bytes
 
 
-def run(model: DramModel, *transfers: Transfer) -> list[Completion]:
+def run(model: DramModel, *transfers: Transfer) -> list[TransferCompletion]:
     model.submit(0, transfers)
     return drain(model)
 
@@ -138,7 +138,7 @@ def test_law_22_the_fast_model_follows_limits(name: str, speed: int, outstanding
         return Transfer(number, False, 0, 0, outstanding=outstanding, rows=listed)
 
     def error(*transfers: Transfer) -> float:
-        fast = FastDram(part, Policy(), by_name(DEFAULT, part.device), interleave_bytes=size)
+        fast = FastDram(part, ControllerPolicy(), by_name(DEFAULT, part.device), interleave_bytes=size)
         exact_ps, fast_ps = (run(model, *transfers)[-1].time_ps for model in (DramController(part), fast))
         return abs(fast_ps / exact_ps - 1)
 
@@ -159,7 +159,7 @@ def test_law_22_refresh_takes_no_time_of_an_idle_memory(
     """
     part, count = memory(name, speed, 2), 3000
     rng, size = np.random.default_rng(1), part.device.burst_bytes
-    policy = Policy(refresh=refresh)  # type: ignore[arg-type]
+    policy = ControllerPolicy(refresh=refresh)  # type: ignore[arg-type]
 
     def rows(number: int) -> Transfer:
         addresses = rng.integers(0, 1 << 18, count) * size
@@ -178,7 +178,7 @@ def test_law_22_one_burst_at_a_time_on_many_channels(name: str, speed: int, chan
     """Law 22: where refreshes close each row before the next burst comes to it, the fast model is within 5 %."""
     part = memory(name, speed, channels)
     move = Transfer(0, False, 0, 1 << 19, outstanding=1)
-    fast = FastDram(part, Policy(), by_name(DEFAULT, part.device), interleave_bytes=part.device.burst_bytes)
+    fast = FastDram(part, ControllerPolicy(), by_name(DEFAULT, part.device), interleave_bytes=part.device.burst_bytes)
     (exact,), (quick,) = (run(model, move) for model in (DramController(part), fast))
     assert exact.activates > 1000  # of 8,192 bursts or more in 512 or fewer rows
     assert abs(quick.time_ps / exact.time_ps - 1) <= 0.05

@@ -12,7 +12,7 @@ from archsim.energy.chip import tables_for
 from archsim.ir.activity import Activity
 from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
-from archsim.lab.verify.numbered import Asked
+from archsim.lab.verify.numbered import VerifyOptions
 from archsim.spec import load
 from archsim.system import simulate
 from mapper.compile import compile_model
@@ -101,7 +101,7 @@ def test_law_42_a_package_computes_the_numbers(tmp_path: Path) -> None:
     path = tmp_path / "chip.yaml"
     path.write_text(MESH, encoding="utf-8")
     assert load.load(path).cores == 16
-    outcome = verify(Asked(Job("eye_tracking", str(path))))
+    outcome = verify(VerifyOptions(Job("eye_tracking", str(path))))
     assert outcome.met and [check.numbers for check in outcome.checks] == ["float64", "int8"]
 
 

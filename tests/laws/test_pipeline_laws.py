@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from archsim.base.errors import ProgramError, SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.check.program import check
-from archsim.ir.program import Command, Edge, Loop, Program
+from archsim.ir.program import Command, CommandLoop, LoopEdge, Program
 from archsim.system import simulate
 from tests.laws.builders import (
     ARRAY,
@@ -92,8 +92,8 @@ def credit_cycle(tiles: int) -> Program:
         "compute", "in", "out", 8, waits=tokens("in.full", "out.free"), signals=tokens("in.free", "out.full")
     )
     return program(
-        queue(LOAD, load, load, Loop("i", tiles - 2, (load, store)), store, store),
-        queue(VECTOR, Loop("j", tiles, (compute,))),
+        queue(LOAD, load, load, CommandLoop("i", tiles - 2, (load, store)), store, store),
+        queue(VECTOR, CommandLoop("j", tiles, (compute,))),
         tensors=(tensor("x", "din"), tensor("y", "dout", base=2**20)),
         rings=(ring("in", 1, LOAD, VECTOR), ring("out", 1, VECTOR, LOAD, base=2**16)),
     )
@@ -124,13 +124,13 @@ def two_layers(tiles: int, load: int, compute: int, slots: int) -> Program:
     return program(
         queue(
             LOAD,
-            Loop("i", tiles, (move("load1", "x", "w", load, **fill),)),
-            Loop("j", tiles, (move("load2", "x", "w", load, layer="two", **fill),)),
+            CommandLoop("i", tiles, (move("load1", "x", "w", load, **fill),)),
+            CommandLoop("j", tiles, (move("load2", "x", "w", load, layer="two", **fill),)),
         ),
         queue(
             VECTOR,
-            Loop("k", tiles, (vector("use1", "w", "", compute, **use),)),
-            Loop("l", tiles, (vector("use2", "w", "", compute, layer="two", **use),)),
+            CommandLoop("k", tiles, (vector("use1", "w", "", compute, **use),)),
+            CommandLoop("l", tiles, (vector("use2", "w", "", compute, layer="two", **use),)),
         ),
         tensors=(tensor("x", "din"),),
         rings=(ring("w", slots, LOAD, VECTOR),),
@@ -157,16 +157,16 @@ def saturated(tiles: int, load: int, compute: int, ahead: bool) -> Program:
     """Two layers of equal tiles; the second also needs weights, moved first thing (``ahead``) or in their turn."""
     fill = {"waits": tokens("in.free"), "signals": tokens("in.full")}
     weights = move("load_w", "x", "w", load, layer="two", waits=tokens("w.free"), signals=tokens("w.full"))
-    first = Loop("i", tiles, (move("load1", "x", "in", load, **fill),))
-    second = Loop("j", tiles, (move("load2", "x", "in", load, layer="two", **fill),))
+    first = CommandLoop("i", tiles, (move("load1", "x", "in", load, **fill),))
+    second = CommandLoop("j", tiles, (move("load2", "x", "in", load, layer="two", **fill),))
     use = {"signals": tokens("in.free"), "writes": ()}
-    with_weights = tokens("in.full", ("w.full", Edge("first", "l")))
+    with_weights = tokens("in.full", ("w.full", LoopEdge("first", "l")))
     return program(
         queue(LOAD, *((weights, first, second) if ahead else (first, weights, second))),
         queue(
             VECTOR,
-            Loop("k", tiles, (vector("use1", "in", "", compute, waits=tokens("in.full"), **use),)),
-            Loop("l", tiles, (vector("use2", "in", "", compute, layer="two", waits=with_weights, **use),)),
+            CommandLoop("k", tiles, (vector("use1", "in", "", compute, waits=tokens("in.full"), **use),)),
+            CommandLoop("l", tiles, (vector("use2", "in", "", compute, layer="two", waits=with_weights, **use),)),
         ),
         tensors=(tensor("x", "din"),),
         rings=(ring("in", 2, LOAD, VECTOR), ring("w", 1, LOAD, VECTOR, base=2**16)),
@@ -196,7 +196,7 @@ def test_law_9_a_steady_interval(load: int, compute: int, store: int, slots_in: 
 def launches(count: int, **host_fields: int) -> Activity:
     """``count`` empty kernels."""
     kernel = Command("kernel", "HOST", "one")
-    return simulate(program(queue("host", Loop("i", count, (kernel,)))), chip(host=host(**host_fields)))
+    return simulate(program(queue("host", CommandLoop("i", count, (kernel,)))), chip(host=host(**host_fields)))
 
 
 @EXACT
@@ -218,10 +218,13 @@ def test_law_10_launches(n: int, launch: int, depth: int, data: st.DataObject) -
 def test_a_matmul_pipeline_is_as_long_as_its_folds() -> None:
     """Law 1 with an array: C is load + startup + fill + stream + drain of the dataflow's formula."""
     text = program(
-        queue(LOAD, Loop("i", 3, (move("load", "x", "in", 64, waits=tokens("in.free"), signals=tokens("in.full")),))),
+        queue(
+            LOAD,
+            CommandLoop("i", 3, (move("load", "x", "in", 64, waits=tokens("in.free"), signals=tokens("in.full")),)),
+        ),
         queue(
             ARRAY,
-            Loop(
+            CommandLoop(
                 "j",
                 3,
                 (
@@ -238,7 +241,8 @@ def test_a_matmul_pipeline_is_as_long_as_its_folds() -> None:
             ),
         ),
         queue(
-            STORE, Loop("k", 3, (move("store", "acc", "y", 16, waits=tokens("acc.full"), signals=tokens("acc.free")),))
+            STORE,
+            CommandLoop("k", 3, (move("store", "acc", "y", 16, waits=tokens("acc.full"), signals=tokens("acc.free")),)),
         ),
         tensors=(tensor("x", "din"), tensor("y", "dout")),
         rings=(ring("in", 2, LOAD, ARRAY), ring("acc", 2, ARRAY, STORE, base=2**16)),

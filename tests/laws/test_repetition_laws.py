@@ -6,7 +6,7 @@ import pytest
 
 import archsim as ax
 from archsim.base.errors import ConfigError
-from archsim.lab.run.job import Built, Job, build
+from archsim.lab.run.job import BuiltJob, Job, build
 from archsim.repetition import Repetition, repeat
 from archsim.system import simulate
 
@@ -22,11 +22,11 @@ CHIPS = [
 ]
 
 
-def built(chip: str, values: dict[str, object], model: str = "eye_tracking") -> Built:
+def built(chip: str, values: dict[str, object], model: str = "eye_tracking") -> BuiltJob:
     return build(Job(model, chip, values=values))
 
 
-def both(found: Built, runs: int = RUNS) -> tuple[Repetition, Repetition]:
+def both(found: BuiltJob, runs: int = RUNS) -> tuple[Repetition, Repetition]:
     return repeat(found.program, found.architecture, runs), repeat(found.program, found.architecture, runs, "steady")
 
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.facts.dram.address import DEFAULT, by_name
-from archsim.facts.dram.device import Dram, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
-from archsim.memory.dram.interface import Asker, Transfer
+from archsim.memory.dram.interface import BurstAsker, Transfer
 from archsim.memory.dram.trace import replay
 from tests.laws.test_dram_laws import EVERY_GRADE, memory, run
 from tests.laws.test_outstanding_laws import random_move
@@ -22,8 +22,8 @@ from tests.laws.test_outstanding_laws import random_move
 SEEDS = st.integers(0, 2**64)
 
 
-def engine(requests: int, hz: int, number: int = 0) -> tuple[Asker, ...]:
-    return (Asker(("engine", number), requests, hz),)
+def engine(requests: int, hz: int, number: int = 0) -> tuple[BurstAsker, ...]:
+    return (BurstAsker(("engine", number), requests, hz),)
 
 
 def bursts_of(move: Transfer, size: int) -> list[int]:
@@ -44,7 +44,7 @@ def test_law_34_an_engine_is_a_trace(seed: int) -> None:
     rng = Random(seed)
     part = memory(*rng.choice(EVERY_GRADE), rng.choice([1, 2, 3, 4, 16]))
     device, requests = part.device, rng.choice([1, 1, 2, 3, 8])
-    policy = Policy(read_queue=rng.choice([1, 4, 32, 128]), rows=rng.choice(["open", "closed"]))
+    policy = ControllerPolicy(read_queue=rng.choice([1, 4, 32, 128]), rows=rng.choice(["open", "closed"]))
     move = replace(random_move(rng), write=False, askers=engine(requests, device.clock_hz))
     addresses = np.array(bursts_of(move, device.burst_bytes), np.int64) * device.burst_bytes
     ones, zeros = np.ones_like(addresses), np.zeros_like(addresses)
@@ -56,10 +56,10 @@ def test_law_34_an_engine_is_a_trace(seed: int) -> None:
     assert (done.row_hits, done.row_misses, done.row_conflicts) == rows
 
 
-def read_ps(part: Dram, bursts: int, *askers: Asker) -> int:
+def read_ps(part: DramMemory, bursts: int, *askers: BurstAsker) -> int:
     """A contiguous read, without refreshes."""
     move = Transfer(0, False, 0, bursts * part.device.burst_bytes, askers=askers)
-    return run(DramController(part, Policy(refresh="none")), move)[0].time_ps
+    return run(DramController(part, ControllerPolicy(refresh="none")), move)[0].time_ps
 
 
 @pytest.mark.parametrize("requests", [1, 2, 5])
@@ -74,7 +74,7 @@ def test_law_22_rate_of_requests(name: str, speed: int, requests: int) -> None:
         part = memory(name, speed, 16)
         hz = part.device.clock_hz // share if share < 8 else 3 * part.device.clock_hz
         offered_ps = (bursts // requests - 1) * 10**12 // min(hz, part.device.clock_hz)
-        free, found = read_ps(part, bursts), read_ps(part, bursts, Asker(("engine", 0), requests, hz))
+        free, found = read_ps(part, bursts), read_ps(part, bursts, BurstAsker(("engine", 0), requests, hz))
         assert found >= max(free, offered_ps)
         if offered_ps > 2 * free:
             assert found <= 1.01 * offered_ps + read_ps(part, 1) + 2 * 10**12 // hz
@@ -100,11 +100,11 @@ def test_law_46_engines_share_a_port() -> None:
     part = memory("hbm3", 6400, 16)
     hz, size = part.device.clock_hz, part.device.burst_bytes
 
-    def ends_ps(*askers: tuple[Asker, ...]) -> list[int]:
+    def ends_ps(*askers: tuple[BurstAsker, ...]) -> list[int]:
         moves = [Transfer(n, False, n << 24, 2000 * size, askers=each) for n, each in enumerate(askers)]
         return [done.time_ps for done in run(DramController(part), *moves)]
 
-    ports = [Asker(("port", n), 2, hz) for n in range(2)]
+    ports = [BurstAsker(("port", n), 2, hz) for n in range(2)]
     apart, one = ends_ps((ports[0],), (ports[1],)), ends_ps((ports[0],), (ports[0],))
     assert max(apart) < 0.6 * max(one) and one[0] < 0.6 * one[1]
     both = ends_ps((engine(1, hz)[0], ports[0]))
@@ -119,10 +119,10 @@ def test_law_22_the_fast_model_follows_requests(name: str, speed: int, requests:
     part, rng = memory(name, speed, 8), Random(3)
     size, hz = part.device.burst_bytes, part.device.clock_hz // 2
 
-    def error(*askers: tuple[Asker, ...]) -> float:
+    def error(*askers: tuple[BurstAsker, ...]) -> float:
         places = [rng.randrange(1 << 20) * size for _ in askers]
         moves = [Transfer(n, False, places[n], 1 << 18, askers=each) for n, each in enumerate(askers)]
-        fast = FastDram(part, Policy(), by_name(DEFAULT, part.device), interleave_bytes=size)
+        fast = FastDram(part, ControllerPolicy(), by_name(DEFAULT, part.device), interleave_bytes=size)
         exact_ps, fast_ps = (run(model, *moves)[-1].time_ps for model in (DramController(part), fast))
         return abs(fast_ps / exact_ps - 1)
 

@@ -9,17 +9,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from archsim.base.errors import ConfigError
-from archsim.lab.scenario.form import Sleep
+from archsim.lab.scenario.form import ChipSleep
 from archsim.lab.scenario.frames import frames_of, hyperperiod_ps, released
-from archsim.lab.scenario.outcome import Outcome, load
-from archsim.lab.scenario.serve import Service
-from archsim.lab.scenario.timeline import Server, urgency
+from archsim.lab.scenario.outcome import ScenarioOutcome, load
+from archsim.lab.scenario.serve import FrameService
+from archsim.lab.scenario.timeline import FrameServer, urgency
 from tests.tools.scenarios import IDLE_NW, by_picoseconds, loads, queues, served, service, stream
 
 _RATES = (24, 25, 30, 50, 60, 72, 90, Fraction(30_000, 1001))  # Hz
 
 
-def _average(found: Outcome) -> Fraction:
+def _average(found: ScenarioOutcome) -> Fraction:
     """In nW."""
     return Fraction(sum(found.energy_zj.values()), found.window.length_ps)
 
@@ -44,7 +44,7 @@ def test_a_period_below_the_run_time(rate: Fraction, more: int) -> None:
 
 
 @given(services=loads(), queue=queues())
-def test_every_frame_once(services: list[Service], queue: dict) -> None:
+def test_every_frame_once(services: list[FrameService], queue: dict) -> None:
     """Law 40: each frame is done once, no sooner than its run takes, met or missed; its time is counted once."""
     found = served(services, **queue)
     window = found.window
@@ -61,7 +61,7 @@ def test_every_frame_once(services: list[Service], queue: dict) -> None:
 
 
 @given(services=loads(), queue=queues())
-def test_energy_of_a_hyperperiod(services: list[Service], queue: dict) -> None:
+def test_energy_of_a_hyperperiod(services: list[FrameService], queue: dict) -> None:
     """Law 40: the energy is that of frames, of rest, sleep and waking over their time; by stream and by part alike."""
     found = served(services, **queue)
     window, sleep = found.window, queue["sleep"]
@@ -73,19 +73,19 @@ def test_energy_of_a_hyperperiod(services: list[Service], queue: dict) -> None:
 
 
 @given(services=loads(), queue=queues(sleeping=False))
-def test_as_a_scheduler_that_looks_at_every_picosecond(services: list[Service], queue: dict) -> None:
+def test_as_a_scheduler_that_looks_at_every_picosecond(services: list[FrameService], queue: dict) -> None:
     """Law 40: every frame ends when it does for a second scheduler, which decides anew at each picosecond."""
     streams = [each.stream for each in services]
     whole = queue["preempt"] == "never"
     cuts = [(each.run_ps,) if whole else each.layer_ends_ps for each in services]
     key = urgency(queue["policy"], streams)
     frames = released(streams, 60)
-    slices = Server(cuts, key).serve(frames)
+    slices = FrameServer(cuts, key).serve(frames)
     assert {each.frame: each.end_ps for each in slices if each.last} == by_picoseconds(frames, cuts, key)
 
 
 @given(services=loads(most=5))
-def test_earliest_deadline_first_meets_all_deadlines(services: list[Service]) -> None:
+def test_earliest_deadline_first_meets_all_deadlines(services: list[FrameService]) -> None:
     """Law 40: with a load of at most 1, deadlines at the next frame and cuts at every picosecond, edf misses none."""
     fine = [
         service(stream(n, each.stream.period_ps, 0, each.stream.offset_ps), each.run_ps, 0, range(1, each.run_ps + 1))
@@ -95,7 +95,7 @@ def test_earliest_deadline_first_meets_all_deadlines(services: list[Service]) ->
 
 
 @given(services=loads(), first=queues(sleeping=False), second=queues(sleeping=False))
-def test_no_policy_rests_while_a_frame_waits(services: list[Service], first: dict, second: dict) -> None:
+def test_no_policy_rests_while_a_frame_waits(services: list[FrameService], first: dict, second: dict) -> None:
     """Law 40: when the chip rests does not depend on which frame is first, nor does the energy."""
     one, other = served(services, **first), served(services, **second)
     assert one.window.rest_ps == other.window.rest_ps
@@ -103,19 +103,19 @@ def test_no_policy_rests_while_a_frame_waits(services: list[Service], first: dic
 
 
 @given(services=loads(), wake=st.integers(0, 5))
-def test_sleep_is_worth_what_it_saves(services: list[Service], wake: int) -> None:
+def test_sleep_is_worth_what_it_saves(services: list[FrameService], wake: int) -> None:
     """Law 40: a chip asleep at its power at rest that wakes in no time takes what one does that never sleeps; one that
     draws nothing asleep takes no more, however long it wakes."""
     assume(load(services) < 1)
     awake = served(services)
-    asleep = served(services, sleep=Sleep(Fraction(sum(IDLE_NW.values()), 10**9), 0, "made up"))
+    asleep = served(services, sleep=ChipSleep(Fraction(sum(IDLE_NW.values()), 10**9), 0, "made up"))
     assert sum(asleep.energy_zj.values()) == sum(awake.energy_zj.values())
-    later = served(services, sleep=Sleep(Fraction(0), wake, "made up"))
+    later = served(services, sleep=ChipSleep(Fraction(0), wake, "made up"))
     assert _average(later) <= _average(awake)
 
 
 @given(services=loads())
-def test_first_come_first_served(services: list[Service]) -> None:
+def test_first_come_first_served(services: list[FrameService]) -> None:
     """Law 40: with fifo frames end in the order of their releases."""
     window = served(services, policy="fifo").window
     assert [each.frame.release_ps for each in window.done] == sorted(each.frame.release_ps for each in window.done)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.ir.activity import Activity, edge_ps, to_cycles
-from archsim.ir.program import Command, Loop, Program, Semaphore
+from archsim.ir.program import Command, CommandLoop, Program, Semaphore
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import critical_cycles, critical_path
 from archsim.spec.architecture import Architecture
@@ -47,11 +47,14 @@ def on_chip(tiles: int, load: int, rows: int, drain: int, slots: int) -> Program
     """Scratchpad to scratchpad, array, vector unit, and back: every engine but the host, no DRAM."""
     return program(
         queue(
-            LOAD, Loop("i", tiles, (move("load", "x", "in", load, waits=tokens("in.free"), signals=tokens("in.full")),))
+            LOAD,
+            CommandLoop(
+                "i", tiles, (move("load", "x", "in", load, waits=tokens("in.free"), signals=tokens("in.full")),)
+            ),
         ),
         queue(
             ARRAY,
-            Loop(
+            CommandLoop(
                 "j",
                 tiles,
                 (
@@ -69,7 +72,7 @@ def on_chip(tiles: int, load: int, rows: int, drain: int, slots: int) -> Program
         ),
         queue(
             VECTOR,
-            Loop(
+            CommandLoop(
                 "k",
                 tiles,
                 (
@@ -86,7 +89,9 @@ def on_chip(tiles: int, load: int, rows: int, drain: int, slots: int) -> Program
         ),
         queue(
             STORE,
-            Loop("l", tiles, (move("store", "out", "y", drain, waits=tokens("out.full"), signals=tokens("out.free")),)),
+            CommandLoop(
+                "l", tiles, (move("store", "out", "y", drain, waits=tokens("out.full"), signals=tokens("out.free")),)
+            ),
         ),
         tensors=(tensor("x", "l2"), tensor("y", "l2", base=2**20)),
         rings=(
@@ -242,8 +247,10 @@ def test_launches_that_overlap_are_accounted_once(
     """Law 33 with a host: its records do not overlap, however its launches do."""
     kernel = Command("kernel", "HOST", "one", flops=3, nbytes=5, signals=tokens("go"))
     text = program(
-        queue("host", Loop("i", kernels, (kernel,))),
-        queue(LOAD, Loop("j", kernels, (move("load", "x", "t", load, waits=tokens("go"), signals=tokens("back")),))),
+        queue("host", CommandLoop("i", kernels, (kernel,))),
+        queue(
+            LOAD, CommandLoop("j", kernels, (move("load", "x", "t", load, waits=tokens("go"), signals=tokens("back")),))
+        ),
         queue(VECTOR, *[vector("use", "t", "t", load, waits=tokens("back"))] * kernels),
         tensors=(tensor("x", "din"), tensor("t", "l1")),
         semaphores=(Semaphore("go"), Semaphore("back")),

@@ -16,7 +16,7 @@ from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.check.program import check
-from archsim.ir.program import Command, Loop, Node, Program
+from archsim.ir.program import Command, CommandLoop, Program, ProgramNode
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
@@ -156,10 +156,10 @@ def _signal_early(program: Program) -> Program:
     return replace(program, queues=tuple(replace(q, body=_put(q.body, use, (release, free))) for q in program.queues))
 
 
-def _put(body: tuple[Node, ...], old: Node, new: tuple[Node, ...]) -> tuple[Node, ...]:
-    found: list[Node] = []
+def _put(body: tuple[ProgramNode, ...], old: ProgramNode, new: tuple[ProgramNode, ...]) -> tuple[ProgramNode, ...]:
+    found: list[ProgramNode] = []
     for node in body:
-        if isinstance(node, Loop):
+        if isinstance(node, CommandLoop):
             found.append(replace(node, body=_put(node.body, old, new)))
         else:
             found += new if node is old else (node,)
@@ -205,10 +205,10 @@ def test_law_42_what_the_checker_accepts_computes_the_model(seed: int) -> None:
 def _without(program: Program, token: str) -> Program:
     """The Program without a semaphore, neither given nor taken."""
 
-    def strip(body: tuple[Node, ...]) -> tuple[Node, ...]:
+    def strip(body: tuple[ProgramNode, ...]) -> tuple[ProgramNode, ...]:
         return tuple(
             replace(node, body=strip(node.body))
-            if isinstance(node, Loop)
+            if isinstance(node, CommandLoop)
             else replace(
                 node,
                 waits=tuple(wait for wait in node.waits if wait.name != token),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from archsim.facts.dram.device import LEVELS, Constraint, Device
+from archsim.facts.dram.device import LEVELS, DramChannel, TimingConstraint
 from archsim.memory.dram.device_records import COMMANDS
 
 Command = tuple[int, str, int, int]  # cycle, name, bank, row
 
 
-def named(device: Device, rows: Iterable[Iterable[int]]) -> list[Command]:
+def named(device: DramChannel, rows: Iterable[Iterable[int]]) -> list[Command]:
     """Logged commands with the standard's names."""
     split = device.protocol == "split"
     hidden = {"ACT" if split else "ACT1"}
@@ -19,13 +19,13 @@ def named(device: Device, rows: Iterable[Iterable[int]]) -> list[Command]:
     return [(int(cycle), names[int(code)], int(bank), int(row)) for cycle, code, bank, row, _ in rows]
 
 
-def violations(device: Device, commands: list[Command]) -> list[str]:
+def violations(device: DramChannel, commands: list[Command]) -> list[str]:
     """Every constraint that two commands break, and every command that its bank's row does not allow."""
     found = [text for constraint in device.constraints for text in _too_soon(device, constraint, commands)]
     return found + _wrong_rows(device, commands)
 
 
-def _too_soon(device: Device, constraint: Constraint, commands: list[Command]) -> list[str]:
+def _too_soon(device: DramChannel, constraint: TimingConstraint, commands: list[Command]) -> list[str]:
     size, around = device.size_of(constraint.level), device.around(constraint.level)
     earlier: dict[int, list[int]] = defaultdict(list)
     found = []
@@ -44,14 +44,14 @@ def _too_soon(device: Device, constraint: Constraint, commands: list[Command]) -
     return found
 
 
-def _banks(device: Device, name: str, first: int) -> list[int]:
+def _banks(device: DramChannel, name: str, first: int) -> list[int]:
     """The banks of a command: one, or those that are refreshed together."""
     if name != "REFpb":
         return [first]
     return list(range(first, first + device.size_of("rank"), device.size_of("rank") // device.bank_refresh_banks))
 
 
-def _wrong_rows(device: Device, commands: list[Command]) -> list[str]:
+def _wrong_rows(device: DramChannel, commands: list[Command]) -> list[str]:
     """Activates open closed banks, accesses go to the open row, refreshes meet closed banks."""
     open_row: dict[int, int] = {}
     found = []

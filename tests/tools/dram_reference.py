@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from archsim.facts.dram.device import AddressMap, Device, Dram, Policy
-from archsim.memory.dram.interface import Asker, Completion, Transfer
+from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramChannel, DramMemory
+from archsim.memory.dram.interface import BurstAsker, Transfer, TransferCompletion
 
 INTAKE = 8
 Burst = tuple[int, int, int]  # number on the channel, request of the transfer (its row, or itself), itself in order
@@ -21,7 +21,7 @@ Place = tuple[int, int, int]  # bank of the channel, row, column
 class Offers:
     """What an asker has offered: bursts of all of its transfers, and when they were taken in."""
 
-    asker: Asker
+    asker: BurstAsker
     total: int = 0
     taken: list[int] = field(default_factory=list)
 
@@ -109,11 +109,11 @@ class Access:
 class Reference:
     """All channels of a DRAM part."""
 
-    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int) -> None:
+    def __init__(self, dram: DramMemory, policy: ControllerPolicy, mapping: AddressMap, interleave_bytes: int) -> None:
         self.dram, self.policy, self.mapping = dram, policy, mapping
         self.interleave = interleave_bytes // dram.device.burst_bytes
 
-    def run(self, submissions: list[tuple[int, list[Transfer]]]) -> list[Completion]:
+    def run(self, submissions: list[tuple[int, list[Transfer]]]) -> list[TransferCompletion]:
         """Completions by time, then in order of submission."""
         hz = self.dram.device.clock_hz
         jobs = []
@@ -124,7 +124,7 @@ class Reference:
             jobs += [Job(transfer, visible, order=len(jobs) + n, at_ps=at_ps) for n, transfer in enumerate(transfers)]
         self.ticked = 0
         self.channels = [ReferenceChannel(self, number) for number in range(self.dram.channels)]
-        askers: dict[Asker, Offers] = {}
+        askers: dict[BurstAsker, Offers] = {}
         for job in jobs:
             for channel in self.channels:
                 channel.expect(job)
@@ -150,7 +150,7 @@ class Reference:
             self.tick()
         return sum(sum(channel.rank_open[:end]) for channel in self.channels)
 
-    def completion(self, job: Job) -> Completion:
+    def completion(self, job: Job) -> TransferCompletion:
         device = self.dram.device
 
         def ps(cycle: int) -> int:
@@ -163,7 +163,7 @@ class Reference:
             useful = sum(rows.sizes.tolist())
             job.may_ask(rows.count - 1, 2**62, device.clock_hz)
         on_pins = sum(job.counted[kind] for kind in ("hit", "miss", "conflict"))
-        return Completion(
+        return TransferCompletion(
             id=job.transfer.id,
             time_ps=ps(max(job.beats, default=job.visible)),
             first_beat_ps=ps(min(job.beats) - device.burst_cycles if job.beats else job.visible),
@@ -221,7 +221,7 @@ class ReferenceChannel:
 
     def __init__(self, memory: Reference, number: int) -> None:
         self.memory, self.number = memory, number
-        self.device: Device = memory.dram.device
+        self.device: DramChannel = memory.dram.device
         self.policy = memory.policy
         self.pending: list[tuple[Job, list[Burst]]] = []
         self.rings: dict[bool, list[tuple[Job, list[Burst]]]] = {False: [], True: []}

@@ -16,7 +16,7 @@ import numpy as np
 
 from archsim.base.errors import ArchsimError, ConfigError, MappingError, ModelError
 from archsim.facts.dataflows import catalogue
-from archsim.graph.lowering.lower import Lowered, lower_graph
+from archsim.graph.lowering.lower import LoweredModel, lower_graph
 from archsim.graph.numeric import reference
 from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.graph.numeric.contents import contents, to_memory
@@ -111,7 +111,7 @@ def run_graph(graph: Graph, chip: Architecture, random_seed: str, seed: int, ord
     return Outcome("", operators, chip.arrays[0].dataflow, engines)
 
 
-def _timing(compiled: Compiled, lowered: Lowered, chip: Architecture) -> None:
+def _timing(compiled: Compiled, lowered: LoweredModel, chip: Architecture) -> None:
     check(compiled.program, chip)
     assert parse_program(print_program(compiled.program)) == compiled.program
     activity = simulate(compiled.program, chip)
@@ -120,7 +120,7 @@ def _timing(compiled: Compiled, lowered: Lowered, chip: Architecture) -> None:
     assert bound * 10**12 <= activity.total_ps * activity.clock_hz + 10**12, "the bound is above the simulation"
 
 
-def _numbers(lowered: Lowered, chip: Architecture, random_seed: str, case: int, orders: int) -> None:
+def _numbers(lowered: LoweredModel, chip: Architecture, random_seed: str, case: int, orders: int) -> None:
     graph = lowered.graph
     assert graph is not None
     constants, inputs = Constants(graph, {}, case, {}), inputs_of(graph, case, {})
@@ -137,7 +137,11 @@ def _numbers(lowered: Lowered, chip: Architecture, random_seed: str, case: int, 
 
 
 def _compare(
-    lowered: Lowered, executor: Executor, held: dict[str, np.ndarray], expected: dict[str, np.ndarray], tolerance: float
+    lowered: LoweredModel,
+    executor: Executor,
+    held: dict[str, np.ndarray],
+    expected: dict[str, np.ndarray],
+    tolerance: float,
 ) -> None:
     tensors = lowered.workload.tensors
     stored = {tensor.name: tensor for tensor in executor.program.tensors}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from archsim.graph.passes.infer import infer
-from archsim.ir.graph import Graph, Node, Shape, Value
+from archsim.ir.graph import Graph, GraphNode, GraphValue, Shape
 from archsim.ops.kit.catalogue import family
 
 
@@ -19,25 +19,25 @@ class Writer:
     """A graph under construction; ``last`` is the value that the next layer reads."""
 
     pick: random.Random
-    nodes: list[Node] = field(default_factory=list)
-    values: dict[str, Value] = field(default_factory=dict)
+    nodes: list[GraphNode] = field(default_factory=list)
+    values: dict[str, GraphValue] = field(default_factory=dict)
     shapes: dict[str, Shape] = field(default_factory=dict)
     last: str = "x"
 
     def source(self, name: str, shape: Shape, dtype: str = "float32") -> str:
-        self.values[name], self.shapes[name] = Value(name, shape, "input", dtype), shape
+        self.values[name], self.shapes[name] = GraphValue(name, shape, "input", dtype), shape
         return name
 
     def weight(self, shape: Shape) -> str:
         name = f"w{len(self.values)}"
-        self.values[name] = Value(name, shape, "constant", sources=(name,))
+        self.values[name] = GraphValue(name, shape, "constant", sources=(name,))
         self.shapes[name] = shape
         return name
 
     def number(self, *numbers: float, kind: type = np.float32) -> str:
         name = f"k{len(self.values)}"
         data = np.asarray(numbers if len(numbers) > 1 else numbers[0], kind)
-        self.values[name] = Value(name, data.shape, "constant", str(data.dtype), data, (name,))
+        self.values[name] = GraphValue(name, data.shape, "constant", str(data.dtype), data, (name,))
         self.shapes[name] = data.shape
         return name
 
@@ -47,15 +47,15 @@ class Writer:
     def given(self, data: np.ndarray) -> str:
         """A constant of these contents."""
         name = f"k{len(self.values)}"
-        self.values[name] = Value(name, data.shape, "constant", "int64", data, (name,))
+        self.values[name] = GraphValue(name, data.shape, "constant", "int64", data, (name,))
         self.shapes[name] = data.shape
         return name
 
     def add(self, op: str, *inputs: str, **attributes: Any) -> str:
         """One node; its result is the last value."""
         name = f"{op.lower()}{len(self.nodes)}"
-        node = Node(name, op, inputs, (f"{name}.y",), attributes)
-        values = tuple(self.values.get(i) or Value(i, self.shapes[i], "activation") if i else None for i in inputs)
+        node = GraphNode(name, op, inputs, (f"{name}.y",), attributes)
+        values = tuple(self.values.get(i) or GraphValue(i, self.shapes[i], "activation") if i else None for i in inputs)
         self.shapes[f"{name}.y"] = family(node).shapes(node, values)[0]
         self.nodes.append(node)
         self.last = f"{name}.y"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import inf
 from pathlib import Path
 
-from archsim.frontend.foreign.design import Design, Spread, Store
-from archsim.frontend.foreign.load import Brought, bring
-from archsim.frontend.foreign.section import Quantity
-from archsim.frontend.foreign.work import Task
+from archsim.frontend.foreign.design import ForeignDesign, ForeignFanout, ForeignMemory
+from archsim.frontend.foreign.load import ImportedFiles, bring
+from archsim.frontend.foreign.section import SourceQuantity
+from archsim.frontend.foreign.work import ForeignLayer
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import loads
 from mapper.looptree.einsum import Einsum, Operand
@@ -28,21 +28,21 @@ CASES = [(tool, files) for tool, sets in SETS.items() for files in sets]
 IDS = [f"{tool}-{files[0].partition('.')[0]}" for tool, files in CASES]
 
 
-def brought(tool: str, files: tuple[str, ...]) -> Brought:
+def brought(tool: str, files: tuple[str, ...]) -> ImportedFiles:
     """Files of ``studies/validation/import``, imported together."""
     return bring([FOLDER / tool / name for name in files])
 
 
-def number(quantity: Quantity | None, default: float = 0.0) -> float:
+def number(quantity: SourceQuantity | None, default: float = 0.0) -> float:
     """A quantity, or what it is where nothing is stated."""
     return default if quantity is None else float(quantity.value)
 
 
-def hierarchy(design: Design, operands: dict[str, str], clock_hz: float) -> Hierarchy:
+def hierarchy(design: ForeignDesign, operands: dict[str, str], clock_hz: float) -> Hierarchy:
     """Memories and fan-outs of a design; ``operands``: role -> operand. Actions are of one bit."""
     parts: list[Memory | Axis] = []
     for level in design.levels:
-        if isinstance(level, Spread):
+        if isinstance(level, ForeignFanout):
             parts.append(Axis(level.name, int(level.size.value), frozenset(operands.values())))
         else:
             parts.append(_memory(level, operands, clock_hz))
@@ -50,7 +50,7 @@ def hierarchy(design: Design, operands: dict[str, str], clock_hz: float) -> Hier
     return Hierarchy(design.name, tuple(parts), Compute(design.units.name, action))
 
 
-def _memory(store: Store, operands: dict[str, str], clock_hz: float) -> Memory:
+def _memory(store: ForeignMemory, operands: dict[str, str], clock_hz: float) -> Memory:
     bits = number(store.access_bits)
     rates = {READ: number(store.read_bits, inf) * clock_hz, WRITE: number(store.write_bits, inf) * clock_hz}
     prices = {READ: number(store.read_pj) * 1e-12 / bits, WRITE: number(store.write_pj) * 1e-12 / bits}
@@ -61,7 +61,7 @@ def _memory(store: Store, operands: dict[str, str], clock_hz: float) -> Memory:
     return Memory(store.name, size, kept, frozenset(), actions, "sum" if store.shared else "max", bits=widths)
 
 
-def einsum(task: Task, operands: dict[str, str], bits: dict[str, int]) -> Einsum:
+def einsum(task: ForeignLayer, operands: dict[str, str], bits: dict[str, int]) -> Einsum:
     """A layer with dims in lower case; ``operands``, ``bits``: by role."""
     found = [
         Operand(
@@ -75,7 +75,7 @@ def einsum(task: Task, operands: dict[str, str], bits: dict[str, int]) -> Einsum
     return Einsum(task.name, {dim.lower(): extent for dim, extent in task.extents.items()}, tuple(found))
 
 
-def chip(found: Brought) -> Architecture:
+def chip(found: ImportedFiles) -> Architecture:
     """The chip that is written."""
     text = next(text for text in found.files.values() if "archsim.chip/1" in text)
     return loads(text)

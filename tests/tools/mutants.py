@@ -28,7 +28,7 @@ from archsim.graph.numeric.quantise import Quantised
 from archsim.ir.check.form.declarations import commands_of
 from archsim.ir.check.program import check
 from archsim.ir.functions import Function
-from archsim.ir.program import Command, Edge, Loop, Node, Program, Queue, Region, Ring, Tensor
+from archsim.ir.program import Command, CommandLoop, LoopEdge, PlacedTensor, Program, ProgramNode, Queue, Region, Ring
 from archsim.spec.architecture import Architecture
 from mapper.compile import Options, compile_model
 from mapper.execute.run import Executor, unrolled
@@ -211,7 +211,7 @@ def token_mutants(program: Program, item: Command) -> Mutants:
             variants = [("double token", replace(token, n=2))]
             if token.when:
                 edge = token.when[0]
-                other = Edge("last" if edge.kind == "first" else "first", edge.var, edge.negated)
+                other = LoopEdge("last" if edge.kind == "first" else "first", edge.var, edge.negated)
                 variants += [("token always", replace(token, when=()))]
                 variants += [("token at the other end", replace(token, when=(other, *token.when[1:])))]
             for kind, new in variants:
@@ -265,7 +265,7 @@ def _work_mutants(program: Program, item: Command) -> Mutants:
     """What is computed: start of an accumulation, bias, guards, functions, fill."""
     changes: list[tuple[str, dict[str, Any]]] = []
     if item.op == "MATMUL" or item.function == "mac":
-        changes.append(("change fresh", {"fresh": () if item.fresh else (Edge("first", "none", True),)[:0]}))
+        changes.append(("change fresh", {"fresh": () if item.fresh else (LoopEdge("first", "none", True),)[:0]}))
         if item.fresh:
             changes.append(("change fresh", {"fresh": (replace(item.fresh[0], negated=True), *item.fresh[1:])}))
         bias = [region for region in item.reads if region.operand in ("bias", "in2")]
@@ -285,29 +285,29 @@ def _work_mutants(program: Program, item: Command) -> Mutants:
             yield kind, item.name, put(program, item, replace(item, **change))
 
 
-def _swap_mutants(program: Program, queue: Queue, body: tuple[Node, ...]) -> Mutants:
+def _swap_mutants(program: Program, queue: Queue, body: tuple[ProgramNode, ...]) -> Mutants:
     for at in range(len(body) - 1):
         first, second = body[at], body[at + 1]
         swapped = (*body[:at], second, first, *body[at + 2 :])
         label = f"{_label(first)} and {_label(second)} in {queue.engine}"
         yield "swap commands", label, _with_body(program, queue, body, swapped)
     for node in body:
-        if isinstance(node, Loop):
+        if isinstance(node, CommandLoop):
             yield from _swap_mutants(program, queue, node.body)
 
 
-def _with_body(program: Program, queue: Queue, old: tuple[Node, ...], new: tuple[Node, ...]) -> Program:
-    def inside(body: tuple[Node, ...]) -> tuple[Node, ...]:
+def _with_body(program: Program, queue: Queue, old: tuple[ProgramNode, ...], new: tuple[ProgramNode, ...]) -> Program:
+    def inside(body: tuple[ProgramNode, ...]) -> tuple[ProgramNode, ...]:
         if body is old:
             return new
-        return tuple(replace(node, body=inside(node.body)) if isinstance(node, Loop) else node for node in body)
+        return tuple(replace(node, body=inside(node.body)) if isinstance(node, CommandLoop) else node for node in body)
 
     queues = tuple(replace(q, body=inside(q.body)) if q is queue else q for q in program.queues)
     return replace(program, queues=queues)
 
 
-def _label(node: Node) -> str:
-    return f"loop {node.var}" if isinstance(node, Loop) else node.name
+def _label(node: ProgramNode) -> str:
+    return f"loop {node.var}" if isinstance(node, CommandLoop) else node.name
 
 
 def _store_mutants(program: Program) -> Mutants:
@@ -326,7 +326,7 @@ def _store_mutants(program: Program) -> Mutants:
         yield from _changed(program, "unload", tensor, "preloaded", (False,) if tensor.preloaded else ())
 
 
-def _changed(program: Program, kind: str, store: Tensor | Ring, field: str, values: tuple[Any, ...]) -> Mutants:
+def _changed(program: Program, kind: str, store: PlacedTensor | Ring, field: str, values: tuple[Any, ...]) -> Mutants:
     for value in values:
         other = replace(store, **{field: value})
         tensors = tuple(other if item is store else item for item in program.tensors)

@@ -39,9 +39,9 @@ from archsim.ir.program import Program
 from archsim.lab.run.job import Job, quiet
 from archsim.lab.verify.checks import calibrated
 from archsim.lab.verify.model import verify, with_numbers
-from archsim.lab.verify.numbered import Asked
+from archsim.lab.verify.numbered import VerifyOptions
 from archsim.lab.verify.numbered import load as load_model
-from archsim.lab.verify.outcome import Outcome
+from archsim.lab.verify.outcome import VerifyOutcome
 from archsim.lab.verify.program import verify_program
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load
@@ -108,7 +108,7 @@ def verified(folder: Path, task: tuple[int, str]) -> Verdict:
     case, chip = task
     made = network(case)
     try:
-        outcome = verify(Asked(Job(made.save(_folder(folder, chip)), chip_of(chip))))
+        outcome = verify(VerifyOptions(Job(made.save(_folder(folder, chip)), chip_of(chip))))
     except ArchsimError as error:
         return Verdict(case, chip, made.features, f"{type(error).__name__}: {_plain(str(error))}", (), (), (), 0.0)
     tried = [found for found in outcome.checks if not found.skipped]
@@ -191,7 +191,7 @@ class Outputs:
     """What a Program leaves in a model's outputs, in the integers that it holds; ``right``: the compiled one."""
 
     def __init__(self, job: Job, program: Program) -> None:
-        model = load_model(Asked(job), str(job.model))
+        model = load_model(VerifyOptions(job), str(job.model))
         dtypes = {"inputs": "int8", "weights": "int8", "accumulate": "int32"}
         quantised = calibrated(model, dtypes, {}, quiet)
         tensors = model.lowered.workload.tensors
@@ -228,13 +228,13 @@ def _wrong(mutant: Program, chip: Architecture, judge: Outputs) -> str:
 def _found(text: Path, model: Path, chip: str) -> str:
     """By what a Program text is found to be wrong, as ``archsim verify TEXT --on CHIP --against MODEL`` would."""
     try:
-        outcome = verify_program(Asked(Job(str(text), chip_of(chip)), against=str(model), interleavings=3))
+        outcome = verify_program(VerifyOptions(Job(str(text), chip_of(chip)), against=str(model), interleavings=3))
     except ArchsimError as error:
         return f"refused: {_plain(str(error))[:80]}"
     return " and ".join(found.numbers for found in outcome.checks if not found.skipped and not found.passed)
 
 
-def _differences(outcome: Outcome) -> tuple[str, ...]:
+def _differences(outcome: VerifyOutcome) -> tuple[str, ...]:
     found = []
     for item in outcome.checks:
         rows = [f"{row.name} ({row.op}) {row.share:.3g} times the bound" for row in item.rows if not row.passed]

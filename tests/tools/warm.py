@@ -50,10 +50,10 @@ def _exhaustive() -> None:
 
 
 def _network() -> None:
-    from archsim.lab.noc.measure import Asked, measure
+    from archsim.lab.noc.measure import NocOptions, measure
 
-    measure(Asked("mesh", (2, 2), rates=(0.1,)))
-    measure(Asked("mesh", (2, 2), rates=(0.1,), fidelity="link"))
+    measure(NocOptions("mesh", (2, 2), rates=(0.1,)))
+    measure(NocOptions("mesh", (2, 2), rates=(0.1,), fidelity="link"))
 
 
 PARTS: tuple[Callable[[], None], ...] = (_optimal, _machine, _network, _exhaustive, _trace)

@@ -30,7 +30,7 @@ from unittest import mock
 from archsim.base import caches, entries
 from archsim.cli.app import main
 from archsim.lab.sweep import clusters, store
-from archsim.lab.sweep.worker import Row, Task, work
+from archsim.lab.sweep.worker import SweepRow, SweepTask, work
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 SPEC = """
@@ -62,7 +62,7 @@ class Here:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def rows(self, tasks: Iterable[Task], seconds: float | None = None) -> Iterator[Row]:
+    def rows(self, tasks: Iterable[SweepTask], seconds: float | None = None) -> Iterator[SweepRow]:
         """See ``archsim.lab.sweep.executor.Crew``."""
         return map(work, tasks)
 
@@ -142,14 +142,14 @@ def small_files(size_bytes: int = 1024) -> Iterator[None]:
 @contextmanager
 def index_full() -> Iterator[None]:
     """SQLite finds no room for another page, as where the disk is full."""
-    real = store.Store._open
+    real = store.RowStore._open
 
-    def opened(self: store.Store) -> None:
+    def opened(self: store.RowStore) -> None:
         real(self)
         (pages,) = self._base.execute("pragma page_count").fetchone()
         self._base.execute(f"pragma max_page_count = {pages}")
 
-    with mock.patch.object(store.Store, "_open", opened):
+    with mock.patch.object(store.RowStore, "_open", opened):
         yield
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.form.declarations import commands_of
-from archsim.ir.program import Command, Loop, Node, Program
+from archsim.ir.program import Command, CommandLoop, Program, ProgramNode
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load
 
@@ -58,16 +58,16 @@ def edit_store(name: str, /, **changes: Any) -> Program:
     )
 
 
-def put(program: Program, old: Node, *new: Node) -> Program:
+def put(program: Program, old: ProgramNode, *new: ProgramNode) -> Program:
     """``program`` with one node replaced by others."""
     return replace(program, queues=tuple(replace(q, body=_swapped(q.body, old, new)) for q in program.queues))
 
 
-def _swapped(body: tuple[Node, ...], old: Node, new: tuple[Node, ...]) -> tuple[Node, ...]:
-    found: list[Node] = []
+def _swapped(body: tuple[ProgramNode, ...], old: ProgramNode, new: tuple[ProgramNode, ...]) -> tuple[ProgramNode, ...]:
+    found: list[ProgramNode] = []
     for node in body:
         if node is old:
             found += new
         else:
-            found.append(replace(node, body=_swapped(node.body, old, new)) if isinstance(node, Loop) else node)
+            found.append(replace(node, body=_swapped(node.body, old, new)) if isinstance(node, CommandLoop) else node)
     return tuple(found)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from archsim.ir.workload import Guard, Layer, Operand, Tensor, Workload
 from archsim.ops.kit.catalogue import meanings
-from archsim.ops.kit.meaning import Call, apply
+from archsim.ops.kit.meaning import FunctionCall, apply
 
 Array = npt.NDArray[Any]
 
@@ -102,7 +102,7 @@ class Interpreter:
         for number, function in enumerate(function for step in layer.steps for function in step.functions):
             given = tuple(named[item] if isinstance(item, str) else np.asarray(item) for item in function.operands)
             arguments = (value, *given) if number else given or values
-            call = Call(arguments, tuple(dims), reduced, inside, dict(function.parameters))
+            call = FunctionCall(arguments, tuple(dims), reduced, inside, dict(function.parameters))
             value = apply(function, meanings(), call)
         return value
 

@@ -8,7 +8,7 @@ from archsim.base.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import WIDTH, dense_strides, print_program
 from archsim.ir.asm.words import affine_text, quote
-from archsim.ir.program import Affine, Edge, Loop, Program, Region, Token
+from archsim.ir.program import Affine, CommandLoop, LoopEdge, Program, Region, Token
 from tests.unit.fixtures_check import GOLDEN, command, golden
 
 TEXT = """
@@ -47,17 +47,17 @@ def test_defaults_and_continuations(program: Program) -> None:
 
 def test_command_in_loops(program: Program) -> None:
     outer = program.queues[0].body[0]
-    assert isinstance(outer, Loop)
+    assert isinstance(outer, CommandLoop)
     inner, sync = outer.body
-    assert isinstance(inner, Loop) and not isinstance(sync, Loop)
+    assert isinstance(inner, CommandLoop) and not isinstance(sync, CommandLoop)
     (move,) = inner.body
-    assert not isinstance(move, Loop)
+    assert not isinstance(move, CommandLoop)
     assert (inner.var, inner.trips) == ("j", 2)
     assert move.layer == "l1.a"  # the longest declared layer that the name begins with
     assert sync.layer == "_host"
     assert move.extents[0].limits == (Affine(12, (("i", -8),)), Affine(3))
     assert move.waits == (
-        Token("r.free", 1, (Edge("first", "i"), Edge("last", "j", negated=True))),
+        Token("r.free", 1, (LoopEdge("first", "i"), LoopEdge("last", "j", negated=True))),
         Token("done", 2),
     )
     source = move.reads[0]
@@ -76,10 +76,10 @@ def test_listing_fits_the_page_and_repeats_nothing(program: Program) -> None:
 
 def test_golden_reads_as_it_should() -> None:
     slide = command("conv1.load_x")
-    assert slide.retains and slide.when == (Edge("first", "p", negated=True),)
+    assert slide.retains and slide.when == (LoopEdge("first", "p", negated=True),)
     assert slide.reads[0].offset == Affine(88, (("p", 480),))
     assert command("conv1.mm").fresh == ()
-    assert command("conv2.mm").fresh == (Edge("first", "u"),)
+    assert command("conv2.mm").fresh == (LoopEdge("first", "u"),)
     assert command("conv1.drain").function == "requantise+relu"
 
 

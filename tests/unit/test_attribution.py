@@ -9,7 +9,7 @@ from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.records import Records
-from archsim.ir.timeline import State
+from archsim.ir.timeline import UnitState
 from archsim.sim.attribution import attribute
 
 
@@ -153,7 +153,7 @@ def test_boundaries_are_rounded_not_durations() -> None:
     base = activity(*(record(UNITS[1], i, (3 * i, 3 * i, 3 * i + 3), layer=f"l{i}") for i in range(3)))
     cube = attribute(Activity("half", base.total_ps, 5 * 10**8, base.records, {}, {}, BandwidthTrace({}), {}))
     assert cube.cycles_total == 5
-    assert [cube.rows[UNITS[1]][State(f"l{i}", "busy", "")] for i in range(3)] == [2, 1, 2]
+    assert [cube.rows[UNITS[1]][UnitState(f"l{i}", "busy", "")] for i in range(3)] == [2, 1, 2]
 
 
 def test_an_empty_run_and_unused_units() -> None:

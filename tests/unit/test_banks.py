@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from archsim.ir.footprint import runs_of
-from archsim.memory.banks import Axes, Banking, bank_loads, lost_cycles, stream_cycles
+from archsim.memory.banks import BankAxes, Banking, bank_loads, lost_cycles, stream_cycles
 
 EXACT = settings(max_examples=400, deadline=None, derandomize=True)
 MOST_WORDS = 4000
@@ -27,7 +27,7 @@ def bank_of(banks: Banking, word: int) -> int:
     return word % banks.banks
 
 
-def accesses(banks: Banking, run_bytes: int, outer: Axes, first_byte: int) -> Iterator[int]:
+def accesses(banks: Banking, run_bytes: int, outer: BankAxes, first_byte: int) -> Iterator[int]:
     """Words in the order of the stream."""
     start = first_byte // banks.word_bytes * banks.word_bytes
     for index in product(*(range(extent) for extent, _ in outer)):
@@ -36,7 +36,7 @@ def accesses(banks: Banking, run_bytes: int, outer: Axes, first_byte: int) -> It
             yield at // banks.word_bytes + word
 
 
-def ticks(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> int:
+def ticks(banks: Banking, ports: int, run_bytes: int, outer: BankAxes, first_byte: int) -> int:
     """Cycle by cycle: banks pop their queues; the stream refills them with its next group when all are empty."""
     stream, left = accesses(banks, run_bytes, outer, first_byte), True
     queues: list[list[int]] = [[] for _ in range(banks.banks)]
@@ -65,7 +65,7 @@ def bankings(draw: st.DrawFn) -> Banking:
     return Banking(draw(st.integers(1, 9)), word, interleave, block)
 
 
-def loads(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> tuple[int, ...]:
+def loads(banks: Banking, ports: int, run_bytes: int, outer: BankAxes, first_byte: int) -> tuple[int, ...]:
     """Different words of each group by bank, added up."""
     stream, found = accesses(banks, run_bytes, outer, first_byte), [0] * banks.banks
     while group := set(islice(stream, banks.banks * ports)):
@@ -81,7 +81,9 @@ runs = st.one_of(st.integers(1, 20), st.integers(1, 400))
 
 @EXACT
 @given(bankings(), st.integers(1, 3), runs, axes, st.integers(0, 2000))
-def test_closed_form_is_the_queues(banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int) -> None:
+def test_closed_form_is_the_queues(
+    banks: Banking, ports: int, run_bytes: int, outer: BankAxes, first_byte: int
+) -> None:
     """Exactly, for every interleave, also where runs overlap, share words or do not come in address order."""
     assume(prod(extent for extent, _ in outer) * -(-run_bytes // banks.word_bytes) <= MOST_WORDS)
     region = (banks, ports, run_bytes, outer, first_byte)
@@ -123,7 +125,7 @@ def test_contiguous_bytes_lose_nothing(banks: int, word: int, ports: int, size: 
 @EXACT
 @given(bankings(), st.integers(1, 3), runs, axes, st.integers(0, 500), st.integers(0, 9))
 def test_a_shift_by_granules_renames_banks(
-    banks: Banking, ports: int, run_bytes: int, outer: Axes, first_byte: int, granules: int
+    banks: Banking, ports: int, run_bytes: int, outer: BankAxes, first_byte: int, granules: int
 ) -> None:
     """What a chip may leave out of account of an address; the loads of the banks turn."""
     assume(prod(extent for extent, _ in outer) <= MOST_WORDS)

@@ -10,7 +10,7 @@ from fixtures_result import make_result
 from archsim.base.errors import MappingError
 from archsim.ir.result import Result
 from archsim.lab.run.job import Job, build
-from archsim.lab.what_if.change_cost import FREE, Unknown, unknown
+from archsim.lab.what_if.change_cost import FREE, UnknownCost, unknown
 from archsim.lab.what_if.variants import variants
 from archsim.lab.what_if.why import why
 from archsim.report.run.layer_rows import why_notes, why_rows
@@ -25,7 +25,7 @@ def golden() -> Architecture:
     return load(GOLDEN / "chip.yaml")
 
 
-def of(chip: Architecture, name: str) -> Unknown:
+def of(chip: Architecture, name: str) -> UnknownCost:
     """What is not known of the cost of a variant by name."""
     (variant,) = [each for each in variants(chip) if each.name == name]
     return unknown(chip, vary(chip, variant.keys), variant.keys)
@@ -37,7 +37,7 @@ def test_literals_of_a_chip_are_no_cost_of_a_change() -> None:
     assert columns.area == "area of mac is stated as 3.3 mm2, whatever its shape" and not columns.power
     assert of(chip, "sdp lanes x2").area == "area of sdp is stated as 0 mm2, whatever its lanes"
     assert of(chip, "dram bandwidth x2").area == "no model of area follows bandwidth of dram"
-    assert of(chip, "conv_buffer size x2") == Unknown()
+    assert of(chip, "conv_buffer size x2") == UnknownCost()
 
 
 def test_stated_leakage_and_energy_are_no_power_of_a_change(golden: Architecture) -> None:
@@ -57,7 +57,7 @@ def test_what_no_model_prices_has_no_cost(golden: Architecture) -> None:
     assert found.area == found.power == found.said == "no model of area and power follows channels of dma"
     overlap = of(golden, "mxu fold overlap")
     assert overlap.area == overlap.power and "fold_overlap of mxu" in overlap.area
-    assert of(golden, "mxu double buffer") == Unknown()  # registers are priced
+    assert of(golden, "mxu double buffer") == UnknownCost()  # registers are priced
 
 
 @pytest.mark.parametrize("name", ["edge_npu", "nvdla_large", "mtia_v2i", "a100"])

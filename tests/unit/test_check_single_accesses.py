@@ -9,16 +9,16 @@ from itertools import islice, product
 import numpy as np
 
 from archsim.base.errors import ProgramError
-from archsim.ir.check.hazards.accesses import READS, WRITES, Uses
+from archsim.ir.check.hazards.accesses import READS, WRITES, AccessTable
 from archsim.ir.check.hazards.collect import collect
 from archsim.ir.check.hazards.intervals import SingleAccesses, inside_written
 from archsim.ir.check.tokens.ledger import build_ledger
-from archsim.ir.check.tokens.run import Order, run_tokens
+from archsim.ir.check.tokens.run import HappensBefore, run_tokens
 from archsim.ir.program import Program, Ring
 from tests.tools.mutants import mutants, subjects
 
 
-def judged() -> Iterator[tuple[Uses, Order]]:
+def judged() -> Iterator[tuple[AccessTable, HappensBefore]]:
     """The golden Programs and a third of their mutants, as far as their tokens are right; rings of one slot too."""
     for subject in subjects():
         for program in (subject.program, *(mutant for _, _, mutant in islice(mutants(subject.program), 0, None, 3))):
@@ -30,7 +30,7 @@ def judged() -> Iterator[tuple[Uses, Order]]:
                 yield replace(uses, items=short), order
 
 
-def accesses_of(program: Program) -> tuple[Uses, Order] | None:
+def accesses_of(program: Program) -> tuple[AccessTable, HappensBefore] | None:
     try:
         ledger = build_ledger(program)
         return collect(program, ledger), run_tokens(ledger)
@@ -38,19 +38,19 @@ def accesses_of(program: Program) -> tuple[Uses, Order] | None:
         return None
 
 
-def rows(uses: Uses, group: int) -> list[tuple[int, int, int]]:
+def rows(uses: AccessTable, group: int) -> list[tuple[int, int, int]]:
     """(command, first byte, end) of each access."""
     found = uses.accesses(group)
     return list(zip(found.index.tolist(), found.low.tolist(), found.high.tolist(), strict=True))
 
 
-def before(uses: Uses, order: Order, one: int, at: int, two: int, then: int) -> bool:
+def before(uses: AccessTable, order: HappensBefore, one: int, at: int, two: int, then: int) -> bool:
     """Whether command ``at`` of group one's queue has surely ended when command ``then`` of group two's starts."""
     queues = uses.groups.queue
     return int(order.ended(queues[two], then, queues[one])) > at
 
 
-def races(uses: Uses, order: Order, writes: int, others: int) -> bool:
+def races(uses: AccessTable, order: HappensBefore, writes: int, others: int) -> bool:
     return any(
         low < end
         and first < high
@@ -60,7 +60,7 @@ def races(uses: Uses, order: Order, writes: int, others: int) -> bool:
     )
 
 
-def comes_around(uses: Uses, order: Order, reads: int) -> bool:
+def comes_around(uses: AccessTable, order: HappensBefore, reads: int) -> bool:
     """Whether a writer may reach a byte a second time before the last read that begins below it."""
     size = uses.items[int(uses.groups.store[reads])].size_bytes
     for writes in writers(uses, reads):
@@ -71,7 +71,7 @@ def comes_around(uses: Uses, order: Order, reads: int) -> bool:
     return False
 
 
-def is_unsure(uses: Uses, order: Order, reads: int) -> bool:
+def is_unsure(uses: AccessTable, order: HappensBefore, reads: int) -> bool:
     """Whether a read is not inside what is written, or some of that may come later and no equal write before."""
     inside = inside_written(uses)[int(uses.groups.begin[reads]) : int(uses.groups.end[reads])].tolist()
     for (then, low, high), held in zip(rows(uses, reads), inside, strict=True):
@@ -86,7 +86,7 @@ def is_unsure(uses: Uses, order: Order, reads: int) -> bool:
     return False
 
 
-def writers(uses: Uses, group: int) -> list[int]:
+def writers(uses: AccessTable, group: int) -> list[int]:
     """Groups that write the store of one."""
     return [n for n in uses.of_store(int(uses.groups.store[group])) if uses.groups.kind[n] == WRITES]
 

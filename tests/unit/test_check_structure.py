@@ -11,7 +11,19 @@ import pytest
 from archsim.base.errors import ProgramError
 from archsim.ir.check.program import check
 from archsim.ir.functions import Function
-from archsim.ir.program import Affine, Clip, Edge, Extent, Loop, Nest, Program, Region, Ring, Semaphore, Token
+from archsim.ir.program import (
+    Affine,
+    Clip,
+    CommandLoop,
+    Extent,
+    LoopEdge,
+    MatmulNest,
+    Program,
+    Region,
+    Ring,
+    Semaphore,
+    Token,
+)
 from tests.unit.fixtures_check import chip, command, edit, edit_region, edit_store, golden
 
 MM, LOAD, DRAIN, STORE = "conv1.mm", "conv1.load_b", "conv1.drain", "conv1.store"
@@ -134,7 +146,10 @@ COMMANDS: list[tuple[Callable[[], Program], str]] = [
     (lambda: edit(MM, dtypes=("int8",)), "states 1 dtypes; a MATMUL has two"),
     (lambda: edit(MM, dtypes=("int8", "fp8")), "has no rate for int8 inputs x fp8 weights"),
     (lambda: edit(MM, nest=None), "is a MATMUL without a nest"),
-    (lambda: edit(MM, nest=Nest(("h", "w"), ("k",), ("r", "s"))), "the nest has (h, w, k, r, s), the extents are"),
+    (
+        lambda: edit(MM, nest=MatmulNest(("h", "w"), ("k",), ("r", "s"))),
+        "the nest has (h, w, k, r, s), the extents are",
+    ),
     (lambda: edit(MM, writes=()), "is a MATMUL without operand 'acc'"),
     (lambda: edit_region(MM, "a", operand="c"), "reads an operand 'c'; a MATMUL reads a, b, bias, acc"),
     (lambda: reads(MM, command(MM).reads[0]), "reads two operands 'a'"),
@@ -155,7 +170,7 @@ COMMANDS: list[tuple[Callable[[], Program], str]] = [
     (lambda: edit_region(LOAD, "src", clips=(Clip("k", Affine(), 0),)), "is clipped to 0 indices of 'k'"),
     (lambda: edit(LOAD, extents=(Extent("k", 0),)), "extent 'k' of 0; allowed 1 or more"),
     (lambda: extents(LOAD, Extent("k", 4)), "each name once"),
-    (lambda: edit(LOAD, when=(Edge("first", "p"),)), "no enclosing loop 'p'"),
+    (lambda: edit(LOAD, when=(LoopEdge("first", "p"),)), "no enclosing loop 'p'"),
     (lambda: edit_region(STORE, "dst", offset=Affine(0, (("t", 8),))), "no enclosing loop 't'; there are: p, q"),
     (
         lambda: edit_region(STORE, "dst", offset=Affine(8, (("p", 960), ("q", 8)))),
@@ -182,7 +197,7 @@ def test_commands(program: Callable[[], Program], message: str) -> None:
 
 def test_loop_variable_has_one_loop_per_queue_and_a_trip() -> None:
     loop = golden().queues[3].body[0]
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, CommandLoop)
     refused(with_queue("store", body=(loop, *golden().queues[3].body)), "'p' is declared twice")
     refused(with_queue("store", body=(replace(loop, trips=0), golden().queues[3].body[1])), "makes 0 trips")
 

@@ -9,8 +9,8 @@ from archsim.base.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.ir.check.tokens.ledger import build_ledger
-from archsim.ir.check.tokens.run import Order, run_tokens
-from archsim.ir.check.tokens.sources import NEVER, Needs, telling
+from archsim.ir.check.tokens.run import HappensBefore, run_tokens
+from archsim.ir.check.tokens.sources import NEVER, TokenNeeds, telling
 from tests.unit.fixtures_check import chip
 
 HEAD = """
@@ -39,12 +39,12 @@ def syncs(declarations: str = "", **bodies: str) -> str:
     return text
 
 
-def run(text: str) -> Order:
+def run(text: str) -> HappensBefore:
     program = parse_program(text)
     return run_tokens(build_ledger(program))
 
 
-def clocks(order: Order, queue: int) -> np.ndarray:
+def clocks(order: HappensBefore, queue: int) -> np.ndarray:
     """How many commands of each queue (columns) have ended when each command of ``queue`` (rows) starts."""
     return order.ended(queue, np.arange(order.counts[queue])[:, None], np.arange(len(order.counts)))
 
@@ -231,7 +231,7 @@ def test_needs_of_thousands_of_queues_are_told_apart() -> None:
     """What an earlier need of the same queue and giver implies is left out, whatever the numbers of the queues."""
     queue, at = np.array([0, 0, 0, 1, 1]), np.array([4, 5, 6, 2, 3])
     giver, index = np.array([1, 1, 1, 0, 0]), np.array([7, 3, 9, 1, NEVER])
-    few = telling(Needs(queue, at, giver, index), 2)
-    many = telling(Needs(1000 * (queue + 1), at, 1000 * (giver + 1), index), 3000)
+    few = telling(TokenNeeds(queue, at, giver, index), 2)
+    many = telling(TokenNeeds(1000 * (queue + 1), at, 1000 * (giver + 1), index), 3000)
     assert few.at.tolist() == many.at.tolist() == [4, 6, 2, 3]
     assert many.index.tolist() == few.index.tolist() == [7, 9, 1, NEVER]

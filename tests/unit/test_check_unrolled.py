@@ -8,13 +8,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from archsim.ir.check.hazards.collect import Known
+from archsim.ir.check.hazards.collect import EvaluatedTexts
 from archsim.ir.check.tokens import run
 from archsim.ir.check.tokens.ledger import build_ledger
 from archsim.ir.check.tokens.run import run_tokens
-from archsim.ir.check.tokens.unrolled import Nests, Unrolled
+from archsim.ir.check.tokens.unrolled import UnrolledNests, UnrolledQueue
 from archsim.ir.footprint import clip
-from archsim.ir.program import Affine, Command, Edge, Loop, Program, Queue, Region
+from archsim.ir.program import Affine, Command, CommandLoop, LoopEdge, Program, Queue, Region
 from archsim.ir.unroll import Step, unroll
 from tests.laws.many_cores import gemm_cores
 from tests.tools.mutants import mutants, subjects
@@ -30,10 +30,10 @@ def programs() -> Iterator[Program]:
 
 def test_steps_are_those_of_the_queue() -> None:
     for program in programs():
-        nests = Nests()
+        nests = UnrolledNests()
         for queue in program.queues:
             steps = list(unroll(queue))
-            columns = Unrolled(queue, nests)
+            columns = UnrolledQueue(queue, nests)
             assert len(columns) == len(steps)
             assert list(columns) == steps
             assert columns[len(steps) // 2 :] == steps[len(steps) // 2 :]
@@ -42,9 +42,9 @@ def test_steps_are_those_of_the_queue() -> None:
 
 def test_texts_run_where_the_steps_are() -> None:
     for program in programs():
-        nests = Nests()
+        nests = UnrolledNests()
         for queue in program.queues:
-            columns, steps = Unrolled(queue, nests), list(unroll(queue))
+            columns, steps = UnrolledQueue(queue, nests), list(unroll(queue))
             found: dict[int, Step] = {}
             for text in columns.texts:
                 runs = text.nest.runs[text.number]
@@ -89,9 +89,9 @@ def _bounds(region: Region, step: Step) -> tuple[int, int] | None:
 
 def test_bounds_are_those_of_the_steps() -> None:
     for program in programs():
-        known, nests = Known(), Nests()
+        known, nests = EvaluatedTexts(), UnrolledNests()
         for queue in program.queues:
-            columns, steps = Unrolled(queue, nests), list(unroll(queue))
+            columns, steps = UnrolledQueue(queue, nests), list(unroll(queue))
             for text in columns.texts:
                 for region in (*text.command.reads, *text.command.writes):
                     for only in (None, True, False):
@@ -112,12 +112,12 @@ def test_cores_share_nests_and_bounds() -> None:
 
     def queue(core: int) -> Queue:
         region = Region("src", f"t{core}", 1, strides, Affine(core, terms))
-        command = Command("move", "MOVE", "l", reads=(region,), when=(Edge("last", "i"),))
-        return Queue(f"core[{core}].load", "load", "dma", (Loop("i", 3, (Loop("j", 2, (command,)),)),))
+        command = Command("move", "MOVE", "l", reads=(region,), when=(LoopEdge("last", "i"),))
+        return Queue(f"core[{core}].load", "load", "dma", (CommandLoop("i", 3, (CommandLoop("j", 2, (command,)),)),))
 
     strides, terms = (), (("j", 4),)
-    nests, known = Nests(), Known()
-    one, two = (Unrolled(queue(core), nests).texts[0] for core in range(2))
+    nests, known = UnrolledNests(), EvaluatedTexts()
+    one, two = (UnrolledQueue(queue(core), nests).texts[0] for core in range(2))
     assert one.nest is two.nest
     regions = [text.command.reads[0] for text in (one, two)]
     bounds = [known.of(text).bounds(region, 0, None) for text, region in zip((one, two), regions, strict=True)]

@@ -19,7 +19,7 @@ from archsim.lab.files import show
 from archsim.lab.kit.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
 from archsim.lab.run.job import Job, build
 from archsim.lab.validate import suites
-from archsim.lab.validate.suite import Scored, Skipped, summarize
+from archsim.lab.validate.suite import ScoredCase, SkippedCase, summarize
 from archsim.report.run.summary import summarise
 from tests.tools.commands import ROOT
 
@@ -279,9 +279,9 @@ def test_validate_exits_1_when_a_row_is_not_scored(capsys: pytest.CaptureFixture
 
 
 def test_a_skipped_row_without_a_threshold_leaves_a_suite_complete() -> None:
-    scored, beside = [Scored("a", 1.0, 1.0)], Skipped("b", "unknown pattern", has_threshold=False)
+    scored, beside = [ScoredCase("a", 1.0, 1.0)], SkippedCase("b", "unknown pattern", has_threshold=False)
     assert summarize("dram", scored, threshold=0.0, speed={}, skipped=[beside]).incomplete == ""
-    both = summarize("dram", scored, threshold=0.0, speed={}, skipped=[beside, Skipped("c", "unknown pattern")])
+    both = summarize("dram", scored, threshold=0.0, speed={}, skipped=[beside, SkippedCase("c", "unknown pattern")])
     assert both.met and both.incomplete == "incomplete: 1 of 2 not scored"
 
 

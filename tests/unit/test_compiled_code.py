@@ -46,7 +46,7 @@ def kernel(clone: Path, folder: Path | None) -> Any:
     sys.modules[spec.name] = module
     made = numba.njit(module.twice)
     if folder is not None:
-        made._cache = compiled.KernelCache(made.py_func, folder)
+        made._cache = compiled.CompiledCache(made.py_func, folder)
     return made
 
 

@@ -15,7 +15,7 @@ import yaml
 
 from archsim.base.errors import ConfigError
 from archsim.lab.sweep import band, cases
-from archsim.lab.sweep.cases import Case
+from archsim.lab.sweep.cases import SweepCase
 from archsim.spec import load
 from tests.tools.commands import ROOT
 
@@ -33,8 +33,8 @@ def study() -> ModuleType:
     return module
 
 
-def case(point: int, ratio: float, *, sweep: int = 0, cores: int = 1, energy: float = 1.0) -> Case:
-    return Case("m", "c", sweep, point, "", cores, "exact", "ok", ratio, 1.0, energy * 2.0, 2.0)
+def case(point: int, ratio: float, *, sweep: int = 0, cores: int = 1, energy: float = 1.0) -> SweepCase:
+    return SweepCase("m", "c", sweep, point, "", cores, "exact", "ok", ratio, 1.0, energy * 2.0, 2.0)
 
 
 def test_the_stored_bands_are_those_of_the_stored_cases(study: ModuleType) -> None:

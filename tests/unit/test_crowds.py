@@ -9,7 +9,7 @@ import pytest
 
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
-from archsim.facts.dram.device import Policy
+from archsim.facts.dram.device import ControllerPolicy
 from archsim.lab.run.offchip import outer_rates
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
@@ -47,7 +47,7 @@ def share(model: DramModel, streams: int) -> float:
 @pytest.mark.parametrize("streams", [1, 2, 8, 16, 32, 64])
 def test_the_fast_model_follows_crowds_of_streams(streams: int) -> None:
     """Within 12 % of the exact one, and never above what refreshes leave of the pins."""
-    mapping, policy, burst = by_name(DEFAULT, PART.device), Policy(), PART.device.burst_bytes
+    mapping, policy, burst = by_name(DEFAULT, PART.device), ControllerPolicy(), PART.device.burst_bytes
     exact = share(DramController(PART, policy, mapping, interleave_bytes=burst), streams)
     fast = share(FastDram(PART, policy, mapping, interleave_bytes=burst), streams)
     assert fast == pytest.approx(exact, rel=0.12) and fast < 0.91

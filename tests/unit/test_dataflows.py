@@ -9,7 +9,7 @@ import pytest
 
 from archsim.base.errors import ConfigError, ModelError
 from archsim.facts.dataflows import catalogue
-from archsim.facts.dataflows.fold import ArrayShape, Nest, Stream
+from archsim.facts.dataflows.fold import ArrayShape, EdgeStream, Nest
 
 NAMES = catalogue.names()
 NEST = Nest(batch=(), m=("m",), n=("n",), k=("k",))
@@ -145,10 +145,10 @@ def test_one_by_hand() -> None:
     assert (fold.cycles_load, fold.cycles_fill, fold.cycles_stream, fold.cycles_drain) == (8, 4, 20, 4)
     assert fold.cycles == 36
     assert fold.streams == {
-        "a": Stream(2 * 5 * 4, "read"),
-        "b": Stream(4 * 3, "read"),
-        "acc_read": Stream(2 * 5 * 3, "read"),
-        "acc_write": Stream(2 * 5 * 3, "write"),
+        "a": EdgeStream(2 * 5 * 4, "read"),
+        "b": EdgeStream(4 * 3, "read"),
+        "acc_read": EdgeStream(2 * 5 * 3, "read"),
+        "acc_write": EdgeStream(2 * 5 * 3, "write"),
     }
     assert fold.inner_actions["mac"] == 60
     assert fold.inner_actions["register_write.b"] == 3 * 2 * (1 + 2)  # each column loads two rows, twice

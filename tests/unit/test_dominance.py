@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archsim.lab.sweep import dominance
-from archsim.lab.sweep.dominance import Figures
+from archsim.lab.sweep.dominance import GoalFigures
 from archsim.lab.sweep.table import undominated
 
 VALUES = st.lists(st.tuples(*[st.sampled_from([1.0, 1.02, 1.05, 1.1, 1.3, 2.0])] * 3), min_size=1, max_size=25)
@@ -17,11 +17,11 @@ LARGEST = st.tuples(st.booleans(), st.booleans(), st.booleans())
 
 def figures(
     values: list[tuple[float, ...]], band: tuple[float, ...], largest: tuple[bool, ...] | None = None
-) -> Figures:
-    return Figures(np.array(values), np.tile(band, (len(values), 1)), largest or (False,) * len(band))
+) -> GoalFigures:
+    return GoalFigures(np.array(values), np.tile(band, (len(values), 1)), largest or (False,) * len(band))
 
 
-def by_the_words(found: Figures, row: int) -> bool:
+def by_the_words(found: GoalFigures, row: int) -> bool:
     """Whether another is no worse in every goal and better beyond the band in one, or at all where there is none."""
     for other in range(len(found.values)):
         pairs = [
@@ -42,7 +42,7 @@ def test_the_front_is_what_the_words_say(
 ) -> None:
     """Bands that differ by row, as over chips of one core and of many; a goal without a band; either sense."""
     factors = np.column_stack([bands[: len(values)], np.ones(len(values)), bands[: len(values)]])
-    found = Figures(np.array(values), factors, largest)
+    found = GoalFigures(np.array(values), factors, largest)
     assert dominance.front(found).tolist() == [not by_the_words(found, row) for row in range(len(values))]
 
 
@@ -103,7 +103,7 @@ def test_figures_of_nought_and_none() -> None:
 def test_ten_thousand_points_at_once() -> None:
     rng = np.random.default_rng(1)
     values = rng.uniform(1, 2, (10_000, 2))
-    kept = dominance.front(Figures(values, np.full_like(values, 1.01), (False, False)))
+    kept = dominance.front(GoalFigures(values, np.full_like(values, 1.01), (False, False)))
     assert kept[undominated(values)].all() and 0 < kept.sum() < 10_000
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.memory.dram.constant import ConstantRateMemory
-from archsim.memory.dram.interface import Completion, Transfer
+from archsim.memory.dram.interface import Transfer, TransferCompletion
 
 
 def move(number: int, size_bytes: int, write: bool = False) -> Transfer:
     return Transfer(id=number, write=write, address=0, run_bytes=size_bytes)
 
 
-def drain(memory: ConstantRateMemory) -> list[Completion]:
+def drain(memory: ConstantRateMemory) -> list[TransferCompletion]:
     completions = []
     while (at := memory.next_event_ps()) is not None:
         completions += memory.advance(at)

@@ -12,9 +12,9 @@ import pytest
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import by_name
-from archsim.facts.dram.device import Policy
+from archsim.facts.dram.device import ControllerPolicy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.interface import Completion, Transfer
+from archsim.memory.dram.interface import Transfer, TransferCompletion
 
 MIB, GIB = 1 << 20, 1 << 30
 FAR_PS = 10**15
@@ -23,7 +23,9 @@ FAR_PS = 10**15
 def ddr4(channels: int = 1, name: str = "RoBaRaCoCh", turn_bursts: int = 16, **options: Any) -> DramController:
     """DDR4-2400 without refresh: 64 B bursts of 4 cycles, 8 KiB rows, 16 banks; 16-16-16, CWL 12, tRAS 39."""
     part = catalogue.dram("ddr4", 2400, 64, channels, channels * 8 * GIB)
-    return DramController(part, Policy(refresh="none", turn_bursts=turn_bursts), by_name(name, part.device), **options)
+    return DramController(
+        part, ControllerPolicy(refresh="none", turn_bursts=turn_bursts), by_name(name, part.device), **options
+    )
 
 
 def cycle_ps(cycle: int) -> int:
@@ -34,7 +36,7 @@ def cycles(time_ps: int) -> int:
     return -(-time_ps * 1_200_000_000 // 10**12)
 
 
-def drain(dram: DramController) -> list[Completion]:
+def drain(dram: DramController) -> list[TransferCompletion]:
     completions = []
     while dram.next_event_ps() is not None:
         completions += dram.advance(FAR_PS)

@@ -8,17 +8,17 @@ import pytest
 from archsim.base.errors import ConfigError
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.bit_order import mapped
-from archsim.facts.dram.device import Device, Dram, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramChannel, DramMemory
 from archsim.memory.dram.device_records import COMMANDS
-from archsim.memory.dram.trace import Replayed, replay
+from archsim.memory.dram.trace import ReplayedTrace, replay
 from tests.tools.dram_commands import named, violations
 
 GIB = 1 << 30
 NS = 10**9
-QUIET = Policy(refresh="none")
+QUIET = ControllerPolicy(refresh="none")
 
 
-def found_by_name() -> dict[str, Dram]:
+def found_by_name() -> dict[str, DramMemory]:
     found = {}
     for name in catalogue.names():
         for speed in catalogue.speeds_mts(name):
@@ -49,7 +49,7 @@ T_AA_NS = {
 BEFORE = {"ddr5": 1, "lpddr4": 3, "lpddr4x": 3}
 
 
-def between(device: Device, before: str, after: str, *levels: str) -> int:
+def between(device: DramChannel, before: str, after: str, *levels: str) -> int:
     return max(
         (
             c.cycles
@@ -60,7 +60,9 @@ def between(device: Device, before: str, after: str, *levels: str) -> int:
     )
 
 
-def served(memory: Dram, text: str, bursts: object, policy: Policy = QUIET, spacing: int = 0) -> Replayed:
+def served(
+    memory: DramMemory, text: str, bursts: object, policy: ControllerPolicy = QUIET, spacing: int = 0
+) -> ReplayedTrace:
     """Reads of the given bursts of one channel, ``spacing`` cycles apart."""
     numbers = np.asarray(bursts, np.int64)
     device, (mapping, _) = memory.device, mapped(text, memory)
@@ -68,7 +70,7 @@ def served(memory: Dram, text: str, bursts: object, policy: Policy = QUIET, spac
     return replay(device, mapping, policy, arrivals, numbers * device.burst_bytes, np.zeros_like(numbers), log=True)
 
 
-def cycles_of(device: Device, result: Replayed, *names: str) -> list[int]:
+def cycles_of(device: DramChannel, result: ReplayedTrace, *names: str) -> list[int]:
     assert result.commands is not None
     return [cycle for cycle, name, _, _ in named(device, result.commands[0]) if name in names]
 
@@ -116,7 +118,7 @@ def test_a_stream_over_bank_groups_is_the_peak_less_refreshes(name: str) -> None
     memory = DRAMS[name]
     device = memory.device
     arrive = 60_000
-    result = served(memory, "row bank column bankgroup rank", range(arrive), Policy(read_queue=64))
+    result = served(memory, "row bank column bankgroup rank", range(arrive), ControllerPolicy(read_queue=64))
     act = "ACT1" if device.protocol == "split" else "ACT"
     blocked = between(device, "REFab", act, "rank")
     buses = device.ranks if device.protocol == "dual" else 1
@@ -192,7 +194,7 @@ def test_refreshes_bank_by_bank(name: str) -> None:
     device = memory.device
     rng = np.random.default_rng(1)
     bursts = rng.integers(0, memory.rows * device.columns * device.all_banks, 6000)
-    result = served(memory, "row bank bankgroup rank column", bursts, Policy(refresh="per_bank"))
+    result = served(memory, "row bank bankgroup rank column", bursts, ControllerPolicy(refresh="per_bank"))
     assert result.commands is not None
     rows = named(device, result.commands[0])
     asked = result.cycles // device.bank_refresh_cycles
@@ -215,7 +217,7 @@ def test_no_constraint_is_violated_by_any_policy(name: str) -> None:
     mapping, _ = mapped("row column:2 bank bankgroup rank column", memory)
     for rows in ("open", "closed", "timeout"):
         for refresh in refreshes:
-            policy = Policy(rows=rows, refresh=refresh, row_timeout_ps=20_000)  # type: ignore[arg-type]
+            policy = ControllerPolicy(rows=rows, refresh=refresh, row_timeout_ps=20_000)  # type: ignore[arg-type]
             arrivals = np.cumsum(rng.integers(0, 60, 150))
             addresses = rng.integers(0, 8 * device.columns * device.all_banks, 150) * device.burst_bytes
             result = replay(device, mapping, policy, arrivals, addresses, rng.integers(0, 2, 150), log=True)

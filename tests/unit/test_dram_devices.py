@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from archsim.facts.dram import catalogue
-from archsim.facts.dram.device import Constraint, Device
+from archsim.facts.dram.device import DramChannel, TimingConstraint
 from archsim.lab.validate.dram_configs import read
 
 DATA = Path(__file__).parents[2] / "studies" / "validation" / "dram" / "configs.json"
@@ -24,7 +24,7 @@ AFTER_AUTOMATIC_PRECHARGE = {("bank", access, "REFpb", 1, False) for access in (
 ROUNDED = {"ddr4": {433: 432}}  # tRFC: the reference rounds the clock to 833 ps
 
 
-def pairs(constraints: tuple[Constraint, ...], rounded: dict[int, int]) -> dict[tuple[object, ...], int]:
+def pairs(constraints: tuple[TimingConstraint, ...], rounded: dict[int, int]) -> dict[tuple[object, ...], int]:
     """The longest wait for each (level, command, command, window, siblings)."""
     found: dict[tuple[object, ...], int] = {}
     for item in constraints:
@@ -50,6 +50,6 @@ def test_a_standard_is_its_reference_configuration(config: str, standard: str, s
     apart = {"standard", "constraints", "bank_refresh_banks", "bank_refresh_cycles"} | (
         {"clock_hz", "refresh_cycles"} if rounded else set()
     )
-    for field in fields(Device):
+    for field in fields(DramChannel):
         if field.name not in apart:
             assert getattr(found, field.name) == getattr(expected, field.name), field.name

@@ -10,9 +10,9 @@ import pytest
 
 from archsim.base.errors import ConfigError
 from archsim.energy.dram import load_dram
-from archsim.energy.dram_currents import Currents, load_currents, per_command
+from archsim.energy.dram_currents import DramCurrents, load_currents, per_command
 from archsim.facts.dram.bit_order import mapped
-from archsim.facts.dram.device import Policy
+from archsim.facts.dram.device import ControllerPolicy
 from archsim.lab.validate.dram_energy import OTHERS, beside
 from archsim.memory.dram.device_records import COMMANDS
 from archsim.memory.dram.trace import replay
@@ -40,7 +40,7 @@ def test_the_table_is_its_currents() -> None:
 
 def test_formulas() -> None:
     """Worked by hand: 2 devices at 2 V; 50 mA x 60 ns - 20 x 40 - 10 x 20 = 2000, times 4."""
-    currents = Currents(
+    currents = DramCurrents(
         devices=2, vdd_v=2, idd0_ma=50, idd2n_ma=10, idd3n_ma=20, idd4r_ma=120, idd4w_ma=95, idd5_ma=220,
         width_bits=64, source="a test",
     )  # fmt: skip
@@ -68,7 +68,7 @@ def test_open_time() -> None:
     """Two rows of a bank: open from the first activate to the end but for a precharge; or from activates to reads."""
     found = {}
     for rows in ("open", "closed"):
-        policy = Policy(rows=rows, refresh="none")  # type: ignore[arg-type]
+        policy = ControllerPolicy(rows=rows, refresh="none")  # type: ignore[arg-type]
         memory = OTHERS["ds3_ddr4_2400_1r_bglow"].memory()
         mapping, _ = mapped("row bank column bankgroup", memory)
         reads = np.array([100, 5000]), np.array([0, 64 * 128 * 64]), np.zeros(2, np.int64)

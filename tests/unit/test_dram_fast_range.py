@@ -8,7 +8,7 @@ import pytest
 
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
-from archsim.facts.dram.device import Dram, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
@@ -17,7 +17,7 @@ MIB, SIZE = 1 << 20, 64 << 10
 CHANNELS = 8
 
 
-def part(name: str, speed: int) -> Dram:
+def part(name: str, speed: int) -> DramMemory:
     width, capacity = catalogue.usual(name)
     return catalogue.dram(name, speed, width, CHANNELS, CHANNELS * capacity)
 
@@ -30,9 +30,9 @@ def ended_ps(model: DramModel, moves: list[Transfer]) -> int:
     return last
 
 
-def share(dram: Dram, moves: list[Transfer]) -> float:
+def share(dram: DramMemory, moves: list[Transfer]) -> float:
     """The fast model's time of the exact one's."""
-    fast = FastDram(dram, Policy(), by_name(DEFAULT, dram.device), interleave_bytes=dram.device.burst_bytes)
+    fast = FastDram(dram, ControllerPolicy(), by_name(DEFAULT, dram.device), interleave_bytes=dram.device.burst_bytes)
     return ended_ps(fast, moves) / ended_ps(DramController(dram), moves)
 
 

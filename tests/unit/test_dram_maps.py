@@ -11,7 +11,7 @@ from archsim.base.errors import ConfigError
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import by_name
 from archsim.facts.dram.bit_order import mapped
-from archsim.facts.dram.device import Dram, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramMemory
 from archsim.memory.dram.address_images import images
 from archsim.memory.dram.compiled.records import BANK_BITS, CHUNK_BITS, COLUMN_BITS
 from archsim.memory.dram.trace import replay
@@ -21,7 +21,7 @@ DDR4 = catalogue.dram("ddr4", 2400, 64, 2, 16 * GIB)  # two channels of one rank
 FIELDS = {"row": 16, "bank": 2, "bankgroup": 2, "column": 7}
 
 
-def located(memory: Dram, text: str, burst: int) -> tuple[int, int, int]:
+def located(memory: DramMemory, text: str, burst: int) -> tuple[int, int, int]:
     """Bank, column, row of a burst of a channel, from the kernel's images."""
     mapping, _ = mapped(text, memory)
     table, image = images(memory.device, mapping), 0
@@ -135,7 +135,8 @@ def test_bursts_stay_on_a_channel_as_long_as_the_map_says() -> None:
     for channels, interleave in ((2, 4), (3, 1), (3, 4)):
         writes, arrivals = np.zeros(64, np.int64), np.zeros(64, np.int64)
         result = replay(
-            DDR4.device, by_name("RoBaRaCoCh", DDR4.device), Policy(), arrivals, bursts * 64, writes, channels, False,
+            DDR4.device, by_name("RoBaRaCoCh", DDR4.device), ControllerPolicy(), arrivals,
+            bursts * 64, writes, channels, False,
             interleave,
         )  # fmt: skip
         expected = np.bincount(bursts // interleave % channels, minlength=channels)

@@ -11,12 +11,12 @@ import pytest
 from archsim.base import caches
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
-from archsim.facts.dram.device import Policy
+from archsim.facts.dram.device import ControllerPolicy
 from archsim.memory.dram import measured
 from archsim.memory.dram.fast_model import FastDram
-from archsim.memory.dram.interface import Completion, RowList, Transfer
-from archsim.memory.dram.measured import Measured
-from archsim.memory.dram.sampling import Sampler
+from archsim.memory.dram.interface import RowList, Transfer, TransferCompletion
+from archsim.memory.dram.measured import MeasuredIntegers
+from archsim.memory.dram.sampling import PatternSampler
 
 FAR_PS = 10**15
 
@@ -37,83 +37,83 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_what_was_measured_is_found_again(cached: Path) -> None:
-    assert Measured("part").numbers("rate", lambda: (3, -(10**30))) == (3, -(10**30))
-    assert Measured("part").numbers("rate", unmeasurable) == (3, -(10**30))
+    assert MeasuredIntegers("part").numbers("rate", lambda: (3, -(10**30))) == (3, -(10**30))
+    assert MeasuredIntegers("part").numbers("rate", unmeasurable) == (3, -(10**30))
     with pytest.raises(AssertionError, match="again"):
-        Measured("part").numbers("other rate", unmeasurable)
+        MeasuredIntegers("part").numbers("other rate", unmeasurable)
     with pytest.raises(AssertionError, match="again"):
-        Measured("other part").numbers("rate", unmeasurable)
+        MeasuredIntegers("other part").numbers("rate", unmeasurable)
 
 
 def test_other_code_measures_anew(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Measured("part").numbers("rate", lambda: (1,))
+    MeasuredIntegers("part").numbers("rate", lambda: (1,))
     monkeypatch.setattr(measured, "code_sha256", lambda sources: "changed")
-    assert Measured("part").numbers("rate", lambda: (2,)) == (2,)
+    assert MeasuredIntegers("part").numbers("rate", lambda: (2,)) == (2,)
     assert len(files(cached)) == 2
 
 
 def test_the_code_is_that_of_the_model() -> None:
     """The controller's kernels and the sampler are in the hash that names a file."""
-    assert all(module.startswith(measured.SOURCES) for module in (Sampler.__module__, FastDram.__module__))
+    assert all(module.startswith(measured.SOURCES) for module in (PatternSampler.__module__, FastDram.__module__))
     assert caches.code_sha256(measured.SOURCES) != caches.code_sha256(("archsim.memory.dram.compiled",))
 
 
 def test_lines_that_were_cut_short_are_no_lines(cached: Path) -> None:
-    first = Measured("part")
+    first = MeasuredIntegers("part")
     first.numbers("a", lambda: (1, 23))
     first.numbers("b", lambda: (4, 56))
     (file,) = files(cached)
     text = file.read_bytes().rstrip(b"\n")
     for end in range(len(text) - 1, text.index(b"4, 56"), -1):
         file.write_bytes(text[:end])
-        again = Measured("part")
+        again = MeasuredIntegers("part")
         assert again.numbers("a", unmeasurable) == (1, 23)
         assert again.numbers("b", lambda: (7,)) == (7,)
-        assert Measured("part").numbers("b", unmeasurable) == (7,)
+        assert MeasuredIntegers("part").numbers("b", unmeasurable) == (7,)
 
 
 def test_a_file_that_is_no_text_is_begun_anew(cached: Path) -> None:
-    Measured("part").numbers("a", lambda: (1,))
+    MeasuredIntegers("part").numbers("a", lambda: (1,))
     (file,) = files(cached)
     file.write_bytes(b'\xff\xfe{}\n["a"\n17\n{"b": 1}\n')
-    assert Measured("part").numbers("a", lambda: (2,)) == (2,)
+    assert MeasuredIntegers("part").numbers("a", lambda: (2,)) == (2,)
 
 
 @pytest.mark.parametrize(
     "line", ["[[1], 2]", "[" * 100_000, f'["{measured._digest("a")}", "x"]'], ids=["unhashable", "deep", "text"]
 )
 def test_lines_of_others_are_no_lines(cached: Path, line: str) -> None:
-    Measured("part").numbers("a", lambda: (1,))
+    MeasuredIntegers("part").numbers("a", lambda: (1,))
     (file,) = files(cached)
     file.write_text(line)
-    assert Measured("part").numbers("a", lambda: (2,)) == (2,)
+    assert MeasuredIntegers("part").numbers("a", lambda: (2,)) == (2,)
 
 
 def test_a_large_file_is_begun_anew(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Measured("part").numbers("a", lambda: (1,))
+    MeasuredIntegers("part").numbers("a", lambda: (1,))
     monkeypatch.setattr(measured, "MOST_BYTES", 8)
-    assert Measured("part").numbers("a", lambda: (2,)) == (2,)
+    assert MeasuredIntegers("part").numbers("a", lambda: (2,)) == (2,)
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(cached: Path) -> None:
     (cached / "dram").write_text("a file")
-    assert Measured("part").numbers("a", lambda: (1,)) == (1,)
+    assert MeasuredIntegers("part").numbers("a", lambda: (1,)) == (1,)
     assert (cached / "dram").read_text() == "a file"
 
 
 def test_without_caches_nothing_is_written(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(caches.OFF_VARIABLE, "1")
-    known = Measured("part")
+    known = MeasuredIntegers("part")
     assert known.numbers("a", lambda: (1,)) == known.numbers("a", unmeasurable) == (1,)
     assert not (cached / "dram").exists()
 
 
 def fast() -> FastDram:
     part = catalogue.dram("ddr4", 2400, 64, 1, 1 << 30)
-    return FastDram(part, Policy(), by_name(DEFAULT, part.device), interleave_bytes=part.device.burst_bytes)
+    return FastDram(part, ControllerPolicy(), by_name(DEFAULT, part.device), interleave_bytes=part.device.burst_bytes)
 
 
-def ended(rows: RowList) -> list[Completion]:
+def ended(rows: RowList) -> list[TransferCompletion]:
     """Crowds of contiguous, strided and scattered transfers to their ends."""
     model, found = fast(), []
     regions = [Transfer(i, i % 2 == 1, i << 20, 4096, (8,), (65536,)) for i in range(5)]
@@ -133,10 +133,10 @@ def listed(stride: int) -> RowList:
 def test_law_48_the_same_ends_cold_warm_and_without(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Law 48: the fast model gives the same completions whatever was measured before."""
     cold, held = ended(listed(64)), files(cached)[0].read_bytes()
-    measure: Callable[..., object] = Sampler._model
-    monkeypatch.setattr(Sampler, "_model", lambda *_, **__: unmeasurable())
+    measure: Callable[..., object] = PatternSampler._model
+    monkeypatch.setattr(PatternSampler, "_model", lambda *_, **__: unmeasurable())
     assert ended(listed(64)) == cold and files(cached)[0].read_bytes() == held
-    monkeypatch.setattr(Sampler, "_model", measure)
+    monkeypatch.setattr(PatternSampler, "_model", measure)
     monkeypatch.setenv(caches.OFF_VARIABLE, "1")
     assert ended(listed(64)) == cold
 

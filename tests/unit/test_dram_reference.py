@@ -10,29 +10,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.facts.dram.address import by_name
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import AddressMap, Device, Dram, Policy
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramChannel, DramMemory
 from archsim.facts.dram.families import DDR, DDR5, GDDR6, HBM2, HBM3, LPDDR4, LPDDR5
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.interface import Asker, Completion, RowList, Transfer
+from archsim.memory.dram.interface import BurstAsker, RowList, Transfer, TransferCompletion
 from tests.tools.dram_commands import named, violations
 from tests.tools.dram_reference import Reference
 
 FAMILIES = (DDR, DDR5, GDDR6, HBM2, HBM3, LPDDR4, LPDDR5, LPDDR5)
 
 
-def random_device(rng: Random) -> Device:
+def random_device(rng: Random) -> DramChannel:
     family = rng.choice(FAMILIES)
     split = family.protocol == "split"
     groups, banks = rng.choice([1, 2, 4]), rng.choice([2, 4])
     burst = rng.randint(1, 4)
-    timings = {name: rng.randint(1, 12) for name in Timings.__dataclass_fields__}
+    timings = {name: rng.randint(1, 12) for name in DramTimings.__dataclass_fields__}
     timings |= {"bl": burst, "bl_long": burst + rng.randint(0, 2), "ccd_s": burst, "ccd_l": burst + rng.randint(0, 3)}
     timings["cwl"] = rng.randint(1, timings["cl"] + timings["bl"] + 2)
     timings["rc"] = timings["ras"] + timings["rp"]
     timings["faw"] = rng.randint(1, 50)
-    t = Timings(**timings)
-    return Device(
+    t = DramTimings(**timings)
+    return DramChannel(
         standard="random",
         clock_hz=rng.choice([1_200_000_000, 800_000_000, 533_375_000, 10**12, 999_999_937, 7_000]),
         ranks=rng.choice([1, 2]),
@@ -54,8 +54,8 @@ def random_device(rng: Random) -> Device:
     )
 
 
-def random_policy(rng: Random) -> Policy:
-    return Policy(
+def random_policy(rng: Random) -> ControllerPolicy:
+    return ControllerPolicy(
         read_queue=rng.choice([1, 2, 5, 32, 128]),
         write_queue=rng.choice([1, 2, 5, 32, 128]),
         rows=rng.choice(["open", "open", "closed", "timeout"]),
@@ -65,7 +65,7 @@ def random_policy(rng: Random) -> Policy:
     )
 
 
-def random_map(rng: Random, device: Device) -> AddressMap:
+def random_map(rng: Random, device: DramChannel) -> AddressMap:
     found = by_name(rng.choice(["RoRaBaCoBg", "RoBaRaCoCh", "MOP4CLXOR"]), device)
     hashed = (("bank", "row", rng.randint(0, 3)), ("bank", "row", rng.randint(0, 9)), ("bankgroup", "row", 1))
     return found if rng.random() < 0.6 else replace(found, xors=(*found.xors, *hashed))
@@ -85,10 +85,12 @@ def random_rows(rng: Random, hz: int) -> RowList:
     )
 
 
-def random_askers(rng: Random, hz: int) -> tuple[Asker, ...]:
+def random_askers(rng: Random, hz: int) -> tuple[BurstAsker, ...]:
     """None, an engine or a port, or both; clocks as the memory's, slower and faster."""
-    engine = Asker(("engine", rng.randint(0, 2)), rng.choice([1, 2, 3, 8, 40]), rng.choice([hz, hz // 3, hz * 5 // 2]))
-    port = Asker(("port", rng.randint(0, 1)), rng.choice([1, 2, 7]), hz)
+    engine = BurstAsker(
+        ("engine", rng.randint(0, 2)), rng.choice([1, 2, 3, 8, 40]), rng.choice([hz, hz // 3, hz * 5 // 2])
+    )
+    port = BurstAsker(("port", rng.randint(0, 1)), rng.choice([1, 2, 7]), hz)
     return rng.choice([(), (), (), (engine,), (port,), (engine, port)])
 
 
@@ -120,7 +122,7 @@ class Case:
 
     def __init__(self, rng: Random) -> None:
         device = random_device(rng)
-        self.part = Dram(device=device, channels=rng.randint(1, 4), capacity_bytes=1 << 20, source="random")
+        self.part = DramMemory(device=device, channels=rng.randint(1, 4), capacity_bytes=1 << 20, source="random")
         self.interleave = 32 * rng.choice([1, 1, 2, 8])
         self.policy, self.mapping = random_policy(rng), random_map(rng, device)
         self.log = rng.random() < 0.7  # without, refreshes of idle channels are not played out
@@ -147,8 +149,8 @@ def submissions(rng: Random, case: Case) -> list[tuple[int, list[Transfer]]]:
     return result
 
 
-def served(case: Case, submitted: list[tuple[int, list[Transfer]]], end_ps: int) -> list[Completion]:
-    completions: list[Completion] = []
+def served(case: Case, submitted: list[tuple[int, list[Transfer]]], end_ps: int) -> list[TransferCompletion]:
+    completions: list[TransferCompletion] = []
     for at, batch in [*submitted, (end_ps, [])]:
         while found := case.dram.advance(at):
             completions += found
@@ -211,7 +213,7 @@ def check_open_rows(case: Case, end_ps: int) -> None:
     assert case.dram.stats.open_ps == cycles * 10**12 // hz
 
 
-def check_totals(dram: DramController, expected: list[Completion]) -> None:
+def check_totals(dram: DramController, expected: list[TransferCompletion]) -> None:
     stats = dram.stats
     reads, writes = [c for c in expected if not c.write], [c for c in expected if c.write]
     assert stats.read_bytes == sum(c.pin_bytes for c in reads) == stats.reads * dram.dram.device.burst_bytes

@@ -7,25 +7,25 @@ import pytest
 
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.bit_order import mapped
-from archsim.facts.dram.device import Dram, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramMemory
 from archsim.memory.dram.device_records import COMMANDS
-from archsim.memory.dram.trace import Replayed, replay
+from archsim.memory.dram.trace import ReplayedTrace, replay
 from tests.tools.dram_commands import named, violations
 
 REQUESTS = 20_000
 
 
-def memory(standard: str, speed_mts: int) -> Dram:
+def memory(standard: str, speed_mts: int) -> DramMemory:
     width, capacity = catalogue.usual(standard)
     return catalogue.dram(standard, speed_mts, width, 1, capacity)
 
 
-def saturated(part: Dram, refresh: str, bursts: object, log: bool = False) -> Replayed:
+def saturated(part: DramMemory, refresh: str, bursts: object, log: bool = False) -> ReplayedTrace:
     """All requests are there from cycle 0; every third writes."""
     numbers = np.asarray(bursts, np.int64)
     mapping, _ = mapped("row bank rank column bankgroup", part)
     writes = (np.arange(numbers.size) % 3 == 0).astype(np.int64)
-    policy = Policy(refresh=refresh)  # type: ignore[arg-type]
+    policy = ControllerPolicy(refresh=refresh)  # type: ignore[arg-type]
     return replay(
         part.device, mapping, policy, np.zeros_like(numbers), numbers * part.device.burst_bytes, writes, log=log
     )
@@ -78,7 +78,7 @@ def test_a_stream_of_row_hits_does_not_put_a_refresh_off() -> None:
     result = replay(
         device,
         mapping,
-        Policy(refresh="per_bank"),
+        ControllerPolicy(refresh="per_bank"),
         np.zeros_like(numbers),
         numbers * device.burst_bytes,
         np.zeros_like(numbers),
@@ -105,7 +105,7 @@ def test_refreshes_that_are_left_out_change_nothing(
     gaps = np.where(rng.random(300) < 0.2, rng.integers(0, 40 * device.refresh_cycles, 300), 0)
     bursts = rng.integers(0, part.rows * device.columns * device.all_banks, 300)
     mapping, _ = mapped("row bank rank column bankgroup", part)
-    policy = Policy(refresh=refresh, rows=rows)  # type: ignore[arg-type]
+    policy = ControllerPolicy(refresh=refresh, rows=rows)  # type: ignore[arg-type]
     quick, whole = (
         replay(
             device,
@@ -129,6 +129,8 @@ def test_the_longest_gap() -> None:
     part = memory("ddr4", 2400)
     mapping, _ = mapped("row bank rank column bankgroup", part)
     last = (1 << 40) - 1
-    result = replay(part.device, mapping, Policy(), np.array([0, last]), np.array([0, 64]), np.zeros(2, np.int64))
+    result = replay(
+        part.device, mapping, ControllerPolicy(), np.array([0, last]), np.array([0, 64]), np.zeros(2, np.int64)
+    )
     assert int(result.issued[0][COMMANDS["REFab"]]) == last // part.device.refresh_cycles * part.device.ranks
     assert result.accepted.tolist() == [0, last]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from archsim.facts.dram.device import Policy
+from archsim.facts.dram.device import ControllerPolicy
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.interface import Completion, Transfer
+from archsim.memory.dram.interface import Transfer, TransferCompletion
 from tests.laws.test_dram_laws import memory
 
 pytestmark = pytest.mark.slow  # compiles the controller
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow  # compiles the controller
 def test_refreshes_that_are_left_out_change_nothing(standard: str, speed: int, refresh: str, rows: str) -> None:
     """Transfers long after one another: the same with a log, for which every refresh is performed."""
     part = memory(standard, speed, 2)
-    policy = Policy(refresh=refresh, rows=rows)  # type: ignore[arg-type]
+    policy = ControllerPolicy(refresh=refresh, rows=rows)  # type: ignore[arg-type]
     found = []
     for log in (False, True):
         model, rng, done, now = DramController(part, policy, log=log), np.random.default_rng(3), [], 0
@@ -31,8 +31,8 @@ def test_refreshes_that_are_left_out_change_nothing(standard: str, speed: int, r
     assert found[0] == found[1]
 
 
-def _until(model: DramController, time_ps: int) -> list[Completion]:
-    found: list[Completion] = []
+def _until(model: DramController, time_ps: int) -> list[TransferCompletion]:
+    found: list[TransferCompletion] = []
     while ended := model.advance(time_ps):
         found += ended
     return found

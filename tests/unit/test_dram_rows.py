@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import by_name
-from archsim.facts.dram.device import Device, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramChannel
 from archsim.memory.dram.trace import replay
 from tests.tools.dram_commands import Command, named
 
@@ -19,12 +19,12 @@ pytestmark = pytest.mark.slow  # compiles the controller
 FAR = 100_000
 
 
-def device(standard: str, speed: int) -> Device:
+def device(standard: str, speed: int) -> DramChannel:
     width_bits, capacity_bytes = catalogue.usual(standard)
     return catalogue.dram(standard, speed, width_bits, 1, capacity_bytes).device
 
 
-def commands(of: Device, policy: Policy, *requests: tuple[int, int, int]) -> list[Command]:
+def commands(of: DramChannel, policy: ControllerPolicy, *requests: tuple[int, int, int]) -> list[Command]:
     """Every command for requests (cycle, burst, write)."""
     table = np.array(requests, np.int64)
     mapping = by_name("RoBaRaCoCh", of)
@@ -46,7 +46,7 @@ DEVICES = {"single": device("ddr4", 2400), "split": device("lpddr5", 6400), "dua
 def test_a_row_is_closed_when_its_time_is_up(protocol: str, timeout_ps: int, write: int) -> None:
     """At its last access plus the time, or as soon after as a precharge is legal; the row is then found closed."""
     of = DEVICES[protocol]
-    policy = Policy(rows="timeout", row_timeout_ps=timeout_ps, refresh="none")
+    policy = ControllerPolicy(rows="timeout", row_timeout_ps=timeout_ps, refresh="none")
     found = commands(of, policy, (0, 0, write), (FAR, 1, write), (2 * FAR, 2, write))
     (first, second, third), closed = cycles_of(found, "RD", "WR"), cycles_of(found, "PREpb")
     opened = cycles_of(found, "ACT", "ACT1")
@@ -66,7 +66,7 @@ def test_a_row_is_closed_when_its_time_is_up(protocol: str, timeout_ps: int, wri
 def test_accesses_keep_a_row_open(protocol: str) -> None:
     """Hits that come more often than the time find the row open; so do hits under the open policy."""
     of = DEVICES[protocol]
-    policy = Policy(rows="timeout", row_timeout_ps=100_000, refresh="none")
+    policy = ControllerPolicy(rows="timeout", row_timeout_ps=100_000, refresh="none")
     apart = 90_000 * of.clock_hz // 10**12
     found = commands(of, policy, *((n * apart, n, 0) for n in range(20)))
     assert len(cycles_of(found, "ACT", "ACT1")) == 1 and cycles_of(found, "PREpb") == []
@@ -79,7 +79,7 @@ def test_accesses_keep_a_row_open(protocol: str) -> None:
 def test_a_row_is_closed_early_only_for_another_row(seed: int, protocol: str, timeout_ps: int) -> None:
     """A precharge is logged with the row it is for: another than the open one, or the open one, whose time is up."""
     of, rng = DEVICES[protocol], np.random.default_rng(seed)
-    policy = Policy(rows="timeout", row_timeout_ps=timeout_ps, refresh="none")
+    policy = ControllerPolicy(rows="timeout", row_timeout_ps=timeout_ps, refresh="none")
     arrivals = np.cumsum(rng.integers(0, 40, 400))
     addresses = rng.integers(0, 3 * of.columns * of.all_banks, 400) * of.burst_bytes
     mapping = by_name("RoBaRaCoCh", of)
@@ -101,14 +101,14 @@ def test_a_row_is_closed_early_only_for_another_row(seed: int, protocol: str, ti
 def test_a_time_that_never_comes_is_the_open_policy() -> None:
     of = DEVICES["single"]
     requests = [(7 * n, n * 37 % 4096, n % 3 == 0) for n in range(2000)]
-    never = Policy(rows="timeout", row_timeout_ps=10**12)
-    assert commands(of, never, *requests) == commands(of, Policy(), *requests)
+    never = ControllerPolicy(rows="timeout", row_timeout_ps=10**12)
+    assert commands(of, never, *requests) == commands(of, ControllerPolicy(), *requests)
 
 
 def test_a_row_that_is_wanted_stays_open() -> None:
     """Queued writes to a row wait while reads are served: their row is not closed under them."""
     of = DEVICES["single"]
-    policy = Policy(rows="timeout", row_timeout_ps=1, refresh="none", read_queue=64)
+    policy = ControllerPolicy(rows="timeout", row_timeout_ps=1, refresh="none", read_queue=64)
     rows = of.columns * of.groups * of.banks
     reads = [(0, of.columns * (n % 3 + 1) + rows * n, 0) for n in range(40)]
     found = commands(of, policy, (0, 0, 0), *reads, (25, 1, 1), (26, 2, 1))
@@ -119,7 +119,7 @@ def test_a_row_that_is_wanted_stays_open() -> None:
 def test_the_time_is_in_picoseconds_whatever_the_clock() -> None:
     of = DEVICES["single"]
     slow = replace(of, clock_hz=of.clock_hz // 2)
-    policy = Policy(rows="timeout", row_timeout_ps=2_000_000, refresh="none")
+    policy = ControllerPolicy(rows="timeout", row_timeout_ps=2_000_000, refresh="none")
     for one, cycles in ((of, 2400), (slow, 1200)):
         found = commands(one, policy, (0, 0, 0), (FAR, 1, 0))
         assert cycles_of(found, "PREpb")[0] - cycles_of(found, "RD")[0] == cycles

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from archsim.base.errors import ConfigError
 from archsim.facts.dram.address import by_name
-from archsim.facts.dram.device import Constraint, Device, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramChannel, TimingConstraint
 from archsim.memory.dram.address_images import images
 from archsim.memory.dram.compiled.records import BANK_BITS, CHUNK_BITS, COLUMN_BITS
-from archsim.memory.dram.trace import Replayed, replay
+from archsim.memory.dram.trace import ReplayedTrace, replay
 
-DEVICE = Device(
+DEVICE = DramChannel(
     standard="test",
     clock_hz=10**9,
     ranks=2,
@@ -72,10 +72,10 @@ def test_what_cannot_be() -> None:
     with pytest.raises(ConfigError, match="banks: found 3; allowed powers of two"):
         replace(DEVICE, banks=3)
     with pytest.raises(ConfigError, match="at most 256 banks, queues of 128"):
-        rules(DEVICE, Policy(read_queue=129), by_name("RoBaRaCoCh", DEVICE))
-    odd = Constraint(level="bank", before=("ACT",), after=("READ",), cycles=3)
+        rules(DEVICE, ControllerPolicy(read_queue=129), by_name("RoBaRaCoCh", DEVICE))
+    odd = TimingConstraint(level="bank", before=("ACT",), after=("READ",), cycles=3)
     with pytest.raises(ConfigError, match="unknown command 'READ'"):
-        rules(replace(DEVICE, constraints=(odd,)), Policy(), by_name("RoBaRaCoCh", DEVICE))
+        rules(replace(DEVICE, constraints=(odd,)), ControllerPolicy(), by_name("RoBaRaCoCh", DEVICE))
     mapping = by_name("RoBaRaCoCh", DEVICE)
     for arrivals, addresses, said in (
         ([5, 4], [0, 0], "request 1 arrives at cycle 4, before the one ahead of it"),
@@ -84,16 +84,16 @@ def test_what_cannot_be() -> None:
         ([0, 4], [0, 1 << 50], "request 1: burst number .*; allowed 0 to"),
     ):
         with pytest.raises(ConfigError, match=said):
-            replay(DEVICE, mapping, Policy(), np.array(arrivals), np.array(addresses), np.zeros(2, np.int64))
+            replay(DEVICE, mapping, ControllerPolicy(), np.array(arrivals), np.array(addresses), np.zeros(2, np.int64))
     for requests in (0, -1, 1 << 33, 2.5, "8"):
         with pytest.raises(ConfigError, match="requests a cycle: found .*; allowed whole numbers 1 to"):
             served([0], 2, requests)  # type: ignore[arg-type]
 
 
-def served(bursts: list[int], channels: int, requests_per_cycle: int | None, queue: int = 32) -> Replayed:
+def served(bursts: list[int], channels: int, requests_per_cycle: int | None, queue: int = 32) -> ReplayedTrace:
     """Reads of these bursts, all there at cycle 0."""
     addresses, zeros = np.array(bursts, np.int64) * 64, np.zeros(len(bursts), np.int64)
-    policy = Policy(read_queue=queue, write_queue=queue)
+    policy = ControllerPolicy(read_queue=queue, write_queue=queue)
     mapping = by_name("RoBaRaCoCh", DEVICE)
     return replay(DEVICE, mapping, policy, zeros, addresses, zeros, channels, requests_per_cycle=requests_per_cycle)
 

@@ -7,21 +7,21 @@ from fixtures_chip import small_chip
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.energy.chip import energy_per_byte, tables_for
-from archsim.energy.chip_tables import Tables
+from archsim.energy.chip_tables import ChipTables
 from archsim.energy.dram import load_dram
 from archsim.energy.sram import log_line
 from archsim.energy.technology import load_technology
 from archsim.spec.dtypes import BITS
 from archsim.spec.locate import config_files
-from archsim.spec.part import Sourced
+from archsim.spec.part import SourcedNumber
 
 
 @pytest.fixture(scope="module")
-def tables() -> Tables:
+def tables() -> ChipTables:
     return tables_for(small_chip())
 
 
-def test_mac_is_multiply_plus_add_of_the_published_table(tables: Tables) -> None:
+def test_mac_is_multiply_plus_add_of_the_published_table(tables: ChipTables) -> None:
     assert tables.pj("mxu", "mac") == pytest.approx(0.2 + 0.1)  # Horowitz: int8 multiply, int32 add
     wide = tables_for(small_chip(), {"inputs": "bf16", "weights": "int8", "accumulate": "fp32"})
     assert wide.pj("mxu", "mac") == pytest.approx(0.6794 + 0.9)  # the wider factor decides
@@ -29,7 +29,7 @@ def test_mac_is_multiply_plus_add_of_the_published_table(tables: Tables) -> None
     assert seven.pj("mxu", "mac") == pytest.approx(0.07 + 0.03)  # TPUv4i Table 2
 
 
-def test_sram_access_at_a_published_point(tables: Tables) -> None:
+def test_sram_access_at_a_published_point(tables: ChipTables) -> None:
     assert tables.pj("l1", "read_accesses") == pytest.approx(25.87)  # 64 KiB bank, 64 b word
     assert tables.pj("l1", "write_accesses") == pytest.approx(19.65)
     assert tables.pj("acc", "read_accesses") == pytest.approx(14.32)  # 16 KiB bank, 256 b word
@@ -67,7 +67,7 @@ def test_power_law_through_points() -> None:
     assert log_line(points, 64.0) == pytest.approx(4.0)
 
 
-def test_dram_by_command(tables: Tables) -> None:
+def test_dram_by_command(tables: ChipTables) -> None:
     assert tables.pj("dram", "pin_read_bytes") == pytest.approx(8 * 15.73)
     assert tables.pj("dram", "activates") == pytest.approx(3450)
     assert tables.parts["dram"].leakage_w == pytest.approx(2 * 0.3264)  # two channels, no row open
@@ -89,7 +89,7 @@ def test_ddr4_commands_reproduce_the_total_of_a_recorded_run() -> None:
     assert pj == pytest.approx(566_406_729.6 * 0.83, rel=0.01)
 
 
-def test_voltage_scales_dynamic_by_its_square_and_leakage_in_proportion(tables: Tables) -> None:
+def test_voltage_scales_dynamic_by_its_square_and_leakage_in_proportion(tables: ChipTables) -> None:
     high = tables_for(small_chip(technology__voltage="1.8 V"))
     for part, action in (("mxu", "mac"), ("l1", "read_accesses"), ("vpu", "lane_ops"), ("mxu", "wire.acc")):
         assert high.pj(part, action) == pytest.approx(4 * tables.pj(part, action))
@@ -98,13 +98,13 @@ def test_voltage_scales_dynamic_by_its_square_and_leakage_in_proportion(tables: 
     assert "x (1.8 V / 0.9 V)^2" in high.sources()["l1.energy.read"]
 
 
-def test_slow_functions_cost_their_cycles(tables: Tables) -> None:
+def test_slow_functions_cost_their_cycles(tables: ChipTables) -> None:
     assert tables.pj("vpu", "lane_ops") == pytest.approx(3.1 + 0.1)
     assert tables.pj("vpu", "exp") == pytest.approx(4 * 3.2)
     assert tables.pj("vpu", "sqrt") == tables.pj("vpu", "lane_ops")  # no rate given: one pass, as in its timing
 
 
-def test_a_combining_move_is_an_addition_at_its_format(tables: Tables) -> None:
+def test_a_combining_move_is_an_addition_at_its_format(tables: ChipTables) -> None:
     """Horowitz, 45 nm: an addition of 8 b takes 0.03 pJ, of 32 b 0.1 pJ, in floating point 0.9 pJ."""
     found = [tables.pj("dma", f"combine.{dtype}") for dtype in ("int8", "int32", "fp32")]
     assert found == pytest.approx([0.03, 0.1, 0.9])
@@ -141,7 +141,7 @@ def test_an_unknown_action_of_a_chip_names_those_allowed() -> None:
         tables_for(small_chip(l1__energy={"raed": "5 pJ"}))
 
 
-def test_nothing_counted_is_free(tables: Tables) -> None:
+def test_nothing_counted_is_free(tables: ChipTables) -> None:
     with pytest.raises(SimulationError, match="no energy for action 'teleports'"):
         tables.charge_zj("l1", "teleports")
     with pytest.raises(SimulationError, match="unknown part 'l9'"):
@@ -173,10 +173,10 @@ def test_every_dram_standard_has_figures(standard: str) -> None:
     table = load_dram(standard)
     assert table.name == standard
     assert table.read_pj_per_bit.value > 0
-    assert all(isinstance(f, Sourced) and f.source for f in (table.activate_pj, table.interface_mm2_per_bit))
+    assert all(isinstance(f, SourcedNumber) and f.source for f in (table.activate_pj, table.interface_mm2_per_bit))
 
 
-def test_area_counts_the_dram_interface_and_not_the_host(tables: Tables) -> None:
+def test_area_counts_the_dram_interface_and_not_the_host(tables: ChipTables) -> None:
     area = tables.area_breakdown_mm2()
     assert area["dram interface"] == pytest.approx(0.0453 * 128)
     assert "host" not in area

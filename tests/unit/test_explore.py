@@ -13,24 +13,24 @@ import pytest
 from archsim.base.errors import ConfigError
 from archsim.lab.explore import catalogue
 from archsim.lab.explore.learner import Learner
-from archsim.lab.explore.problem import Choices, Outcome, Problem
+from archsim.lab.explore.problem import Choices, DesignProblem, PointOutcome
 
 METHODS = ("grid", "nsga2", "qmc", "random", "tpe")
 LEARNING = ("nsga2", "tpe")
-SMALL = Problem((4, 3, 5), (True, False, True), 2, 20, 1)
-LARGE = Problem((24, 6, 4, 5), (True, True, False, True), 2, 250, 1)
+SMALL = DesignProblem((4, 3, 5), (True, False, True), 2, 20, 1)
+LARGE = DesignProblem((24, 6, 4, 5), (True, True, False, True), 2, 250, 1)
 
 
-def convex(choices: Choices) -> Outcome:
+def convex(choices: Choices) -> PointOutcome:
     """The first axis trades one cost for the other; the further the others are from their best value, the worse are
     both: the front is 24 of 2880 points."""
     first, *others = choices
     off = 0.3 * sum(abs(choice - best) for choice, best in zip(others, (4, 1, 2), strict=True))
     share = first / 23
-    return Outcome((share**2 + off, (1 - share) ** 2 + off))
+    return PointOutcome((share**2 + off, (1 - share) ** 2 + off))
 
 
-def told_by(cost: Callable[[Choices], Outcome], name: str, problem: Problem) -> list[list[Choices]]:
+def told_by(cost: Callable[[Choices], PointOutcome], name: str, problem: DesignProblem) -> list[list[Choices]]:
     """The batches that a method asks for."""
     method, found = catalogue.make(name, problem), []
     while batch := method.ask():
@@ -39,12 +39,12 @@ def told_by(cost: Callable[[Choices], Outcome], name: str, problem: Problem) -> 
     return found
 
 
-def asked(cost: Callable[[Choices], Outcome], name: str, problem: Problem) -> list[Choices]:
+def asked(cost: Callable[[Choices], PointOutcome], name: str, problem: DesignProblem) -> list[Choices]:
     return [choices for batch in told_by(cost, name, problem) for choices in batch]
 
 
-def same(choices: Choices) -> Outcome:
-    return Outcome((float(sum(choices)), -float(choices[0])))
+def same(choices: Choices) -> PointOutcome:
+    return PointOutcome((float(sum(choices)), -float(choices[0])))
 
 
 def test_methods_are_found_by_name() -> None:
@@ -97,7 +97,7 @@ def test_what_learns_finds_the_front_where_chance_finds_a_tenth(name: str, least
     assert min(found_of_front(name, seed) for seed in (1, 2)) > least
 
 
-def late(name: str, cost: Callable[[Choices], Outcome]) -> list[Choices]:
+def late(name: str, cost: Callable[[Choices], PointOutcome]) -> list[Choices]:
     """The second half of what is asked for."""
     found = asked(cost, name, LARGE)
     return found[len(found) // 2 :]
@@ -107,14 +107,16 @@ def late(name: str, cost: Callable[[Choices], Outcome]) -> list[Choices]:
 def test_constraints_and_impossible_points_keep_a_search_away(name: str) -> None:
     """Two thirds of the points are better and forbidden: where nothing says so the search goes there, else it asks for
     fewer of them than of others, though the best that is left lies beside them."""
-    bad = [choices[0] < 16 for choices in late(name, lambda choices: Outcome((float(choices[0]), 0.0)))]
+    bad = [choices[0] < 16 for choices in late(name, lambda choices: PointOutcome((float(choices[0]), 0.0)))]
     assert sum(bad) > 0.8 * len(bad)
 
-    def forbidden(choices: Choices) -> Outcome:
-        return Outcome((float(choices[0]), 0.0), ((16 - choices[0]) / 16 if choices[0] < 16 else 0.0,))
+    def forbidden(choices: Choices) -> PointOutcome:
+        return PointOutcome((float(choices[0]), 0.0), ((16 - choices[0]) / 16 if choices[0] < 16 else 0.0,))
 
-    def impossible(choices: Choices) -> Outcome:
-        return Outcome(None, (float("inf"),)) if choices[0] < 16 else Outcome((float(choices[0]), 0.0), (0.0,))
+    def impossible(choices: Choices) -> PointOutcome:
+        return (
+            PointOutcome(None, (float("inf"),)) if choices[0] < 16 else PointOutcome((float(choices[0]), 0.0), (0.0,))
+        )
 
     for cost in (forbidden, impossible):
         found = late(name, cost)
@@ -123,14 +125,14 @@ def test_constraints_and_impossible_points_keep_a_search_away(name: str) -> None
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_nothing_possible_is_no_fault(name: str) -> None:
-    found = asked(lambda _: Outcome(None), name, SMALL)
+    found = asked(lambda _: PointOutcome(None), name, SMALL)
     assert len(set(found)) == SMALL.trials
 
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_one_goal_and_axes_of_one_value(name: str) -> None:
-    problem = Problem((6, 1, 7), (True, True, False), 1, 20, 3)
-    found = asked(lambda choices: Outcome((float(choices[0] + choices[2]),)), name, problem)
+    problem = DesignProblem((6, 1, 7), (True, True, False), 1, 20, 3)
+    found = asked(lambda choices: PointOutcome((float(choices[0] + choices[2]),)), name, problem)
     assert len(set(found)) == 20 and (0, 0, 0) in found
 
 

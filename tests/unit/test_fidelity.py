@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from archsim.base.errors import ConfigError
-from archsim.ir.program import Command, Extent, Loop, Program, Queue, Region, Ring, Tensor
+from archsim.ir.program import Command, CommandLoop, Extent, PlacedTensor, Program, Queue, Region, Ring
 from archsim.lab.run.fidelity import EXACT_FLITS, affordable, flits, mean_routers, moved_bytes, with_fidelity
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load, loads
@@ -30,13 +30,13 @@ def noc(chip: Architecture) -> str:
 
 def program(trips: int, target: tuple[str, ...] = ("l1[1]",), source: str = "dram") -> Program:
     """``trips`` moves of 100 bytes from a tensor to a ring in each of the memories ``target``."""
-    tensor = Tensor("x", source, 0, 100, "int8", "inputs", (100,), (1,))
+    tensor = PlacedTensor("x", source, 0, 100, "int8", "inputs", (100,), (1,))
     rings = tuple(Ring(f"r{n}", place, 0, 100, 1, "inputs", "int8", "q", ("a",)) for n, place in enumerate(target))
     writes = tuple(Region("dst", ring.name, 1, (("k", 1),)) for ring in rings)
     move = Command(
         "m", "MOVE", "a", "inputs", (), (), (), (Extent("k", 100),), (Region("src", "x", 1, (("k", 1),)),), writes
     )
-    queue = Queue("core[1].load", "load", "dma", (Loop("i", trips, (move,)),))
+    queue = Queue("core[1].load", "load", "dma", (CommandLoop("i", trips, (move,)),))
     return Program("p", "grid", ("a",), (tensor,), rings, (), (queue,))
 
 

@@ -10,18 +10,18 @@ from functools import partial
 import pytest
 from fixtures_result import make_result
 
-from archsim.report.charts.diverging import Change, diverging
+from archsim.report.charts.diverging import ChangeBar, diverging
 from archsim.report.charts.histogram import histogram
 from archsim.report.charts.parts import parts
 from archsim.report.charts.roofline import roofline
 from archsim.report.charts.scatter import scatter
-from archsim.report.charts.stacked import Bar, stacked
+from archsim.report.charts.stacked import StackedBar, stacked
 from archsim.report.charts.tornado import tornado
 from archsim.report.charts.treemap import treemap
 from archsim.report.charts.waterfall import waterfall
 from archsim.report.kit import svg
 from archsim.report.kit.number_format import at_word
-from archsim.report.kit.svg import NARROW, WIDE, Frame
+from archsim.report.kit.svg import NARROW, WIDE, DrawingFrame
 from archsim.report.run.summary import summarise
 
 SUMMARY = summarise(make_result(), [])
@@ -37,10 +37,16 @@ TORNADO = [
     {"axis": "memories.l1.size", "low": 1.0, "high": 2.5, "at_low": "512 KiB", "at_high": "64 KiB", "swing": 2.5},
     {"axis": "clock", "low": 2.4, "high": 2.5, "at_low": "1 GHz", "at_high": "0.5 GHz", "swing": 1.04},
 ]
-CHANGES = [Change("waits for DRAM", -5e6, "#000", "-5,000,000", ""), Change("busy", 2e6, "#000", "+2,000,000", "")]
-BARS = [Bar("a_layer_with_a_long_name_and_more", {"busy": 60, "stall_dram": 40}, "12.3 %  DRAM"), Bar("b", {"busy": 3})]
+CHANGES = [
+    ChangeBar("waits for DRAM", -5e6, "#000", "-5,000,000", ""),
+    ChangeBar("busy", 2e6, "#000", "+2,000,000", ""),
+]
+BARS = [
+    StackedBar("a_layer_with_a_long_name_and_more", {"busy": 60, "stall_dram": 40}, "12.3 %  DRAM"),
+    StackedBar("b", {"busy": 3}),
+]
 AREAS = {"dram interface": 2.9, "l1": 0.9, "vector_unit_of_the_chip": 0.12}
-DRAWN: dict[str, Callable[[Frame], str]] = {
+DRAWN: dict[str, Callable[[DrawingFrame], str]] = {
     "waterfall": partial(waterfall, SUMMARY["mac_breakdown"], SUMMARY["cycles_total"]),
     "tornado": partial(tornado, TORNADO, "latency_s"),
     "roofline": partial(roofline, SUMMARY),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.ir.program import Command, Edge, Loop, Node, Queue, Token, When
+from archsim.ir.program import Command, CommandLoop, LoopEdge, ProgramNode, Queue, Token, When
 from archsim.ir.unroll import unroll
 from mapper.lower.fused import fused
 
@@ -19,7 +19,7 @@ def work(name: str, when: When = ()) -> Command:
     return Command(f"l.{name}", "VECTOR", "l", waits=(Token(f"{name}.full"),), when=when)
 
 
-def events(nodes: tuple[Node, ...]) -> list[tuple[str, ...]]:
+def events(nodes: tuple[ProgramNode, ...]) -> list[tuple[str, ...]]:
     """What a queue does, in order: each token taken, each given, each command that is not a SYNC."""
     found: list[tuple[str, ...]] = []
     for step in unroll(Queue("core[0].vector", "vector", "vpu", nodes)):
@@ -30,8 +30,8 @@ def events(nodes: tuple[Node, ...]) -> list[tuple[str, ...]]:
     return found
 
 
-def names(nodes: tuple[Node, ...]) -> list[str]:
-    return [name for node in nodes for name in (names(node.body) if isinstance(node, Loop) else [node.name])]
+def names(nodes: tuple[ProgramNode, ...]) -> list[str]:
+    return [name for node in nodes for name in (names(node.body) if isinstance(node, CommandLoop) else [node.name])]
 
 
 def test_waits_in_a_row_are_one() -> None:
@@ -46,29 +46,29 @@ def test_what_signals_stays() -> None:
 
 
 def test_a_loop_that_only_waits_in_its_first_turn_is_none() -> None:
-    first = Edge("first", "i")
-    nodes = (Loop("i", 4, (sync("a", (first,)),)), Loop("i", 4, (sync("b", (first,)), work("c"))))
+    first = LoopEdge("first", "i")
+    nodes = (CommandLoop("i", 4, (sync("a", (first,)),)), CommandLoop("i", 4, (sync("b", (first,)), work("c"))))
     assert names(fused(nodes)) == ["l.c"]
     assert events(fused(nodes)) == events(nodes)
 
 
 def test_a_command_that_is_not_sure_to_run_takes_nothing() -> None:
-    nodes = (sync("a"), work("c", (Edge("last", "i"),)))
+    nodes = (sync("a"), work("c", (LoopEdge("last", "i"),)))
     assert fused(nodes) == nodes
-    every_turn = (Loop("i", 3, (sync("a"), work("c", (Edge("first", "i"),)))),)
+    every_turn = (CommandLoop("i", 3, (sync("a"), work("c", (LoopEdge("first", "i"),)))),)
     assert fused(every_turn) == every_turn
 
 
 @st.composite
-def bodies(draw: st.DrawFn, depth: int = 0) -> tuple[Node, ...]:
+def bodies(draw: st.DrawFn, depth: int = 0) -> tuple[ProgramNode, ...]:
     """Nodes in the loops over v0, v1, ... of which ``depth`` are around them."""
-    edges = [Edge(kind, f"v{at}") for kind in ("first", "last") for at in range(depth)]
-    found: list[Node] = []
+    edges = [LoopEdge(kind, f"v{at}") for kind in ("first", "last") for at in range(depth)]
+    found: list[ProgramNode] = []
     for at in range(draw(st.integers(1, 4))):
         when = tuple(draw(st.lists(st.sampled_from(edges), unique=True, max_size=2))) if edges else ()
         kind = draw(st.sampled_from(["wait", "wait", "both", "work"] + ["loop"] * (depth < 2)))
         if kind == "loop":
-            found.append(Loop(f"v{depth}", draw(st.integers(1, 3)), draw(bodies(depth + 1))))
+            found.append(CommandLoop(f"v{depth}", draw(st.integers(1, 3)), draw(bodies(depth + 1))))
         elif kind == "work":
             found.append(work(f"w{depth}{at}", when))
         else:
@@ -78,5 +78,5 @@ def bodies(draw: st.DrawFn, depth: int = 0) -> tuple[Node, ...]:
 
 @settings(max_examples=200, deadline=None)
 @given(bodies())
-def test_the_same_happens_in_the_same_order(nodes: tuple[Node, ...]) -> None:
+def test_the_same_happens_in_the_same_order(nodes: tuple[ProgramNode, ...]) -> None:
     assert events(fused(nodes)) == events(nodes)

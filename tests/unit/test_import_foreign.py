@@ -17,7 +17,7 @@ from archsim.frontend.foreign.names import plain_name
 from archsim.frontend.foreign.sets import roles_of
 from archsim.frontend.foreign.template import rendered
 from archsim.frontend.load import load_model
-from archsim.spec.nodes import Node, parse, parse_foreign
+from archsim.spec.nodes import FileNode, parse, parse_foreign
 from tests.tools.imported import CASES, FOLDER, IDS, brought, chip
 
 # Keys of the files counted by hand or by grep: (keys, read, approximated, ignored, refused), none of them unknown.
@@ -34,7 +34,7 @@ COUNTS = {
 }
 
 
-def leaf_count(node: Node) -> int:
+def leaf_count(node: FileNode) -> int:
     """Leaves of a tree, counted without the ledger."""
     if node.mapping:
         return sum(leaf_count(child) for child in node.mapping.values())

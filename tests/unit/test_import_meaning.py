@@ -10,13 +10,13 @@ import pytest
 from archsim.base.errors import ConfigError, NotBuiltError
 from archsim.energy.chip import tables_for
 from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, IGNORED, READ, REFUSED, STATES
-from archsim.frontend.foreign.load import Brought, bring
+from archsim.frontend.foreign.load import ImportedFiles, bring
 from archsim.frontend.load import load_model
 from archsim.spec.nodes import parse
 from tests.tools.imported import FOLDER, brought, chip
 
 
-def edited(tmp_path: Path, tool: str, names: tuple[str, ...], **changes: str) -> Brought:
+def edited(tmp_path: Path, tool: str, names: tuple[str, ...], **changes: str) -> ImportedFiles:
     """Files of the folder with texts replaced: ``old=new`` of pairs that stand in ``OLD``."""
     paths = []
     for name in names:
@@ -60,7 +60,7 @@ def test_what_leaks_in_a_cycle_is_leakage_and_no_action_is_read_that_costs_nothi
     assert (keys["[2].energy"], keys["[3].energy"], keys["[4].energy"]) == (READ, REFUSED, IGNORED)
 
 
-def said_of(found: Brought, key: str) -> str:
+def said_of(found: ImportedFiles, key: str) -> str:
     """State and text of a key."""
     entry = next(entry for entry in found.ledger.of(*STATES) if entry.key.endswith(key))
     return f"{entry.state}: {entry.said}"

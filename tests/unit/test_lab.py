@@ -15,7 +15,7 @@ from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.lab.run import map_only as mappings
-from archsim.lab.run.job import Built, Job, build
+from archsim.lab.run.job import BuiltJob, Job, build
 from archsim.lab.run.offchip import outer_rates
 from archsim.lab.run.run import simulated
 from archsim.lab.what_if.variants import variants
@@ -93,7 +93,7 @@ def test_a_bad_program_is_the_users_fault_or_ours(monkeypatch: pytest.MonkeyPatc
         raise ProgramError("slot overwritten")
 
     monkeypatch.setattr("archsim.ir.check.program.check", refuse)
-    built = Built(golden, Program("p", "golden", (), (), (), (), ()))
+    built = BuiltJob(golden, Program("p", "golden", (), (), (), (), ()))
     for model, code in (("p.asm", 2), ("resnet50", 1)):
         with pytest.raises(ProgramError) as caught:
             simulated(Job(model, golden), built)

@@ -13,7 +13,7 @@ import pytest
 
 from archsim.base import progress
 from archsim.base.errors import ConfigError
-from archsim.cli.meter import Meter
+from archsim.cli.meter import ProgressMeter
 from archsim.lab.kit import memory_limit
 from archsim.lab.run.job import Job, build
 from mapper.layers import Layers
@@ -71,7 +71,7 @@ def test_every_layer_is_said(model: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """To who shows progress, one after the other."""
     ticks = count(100, 10)
     lines: list[str] = []
-    meter = Meter(lines.append, lambda: next(ticks))
+    meter = ProgressMeter(lines.append, lambda: next(ticks))
     map_layer = Layers.map_layer
 
     def looked_at(*given: Any) -> Any:

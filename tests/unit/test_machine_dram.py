@@ -9,11 +9,11 @@ import pytest
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.facts.dram import catalogue
-from archsim.facts.dram.device import Policy
+from archsim.facts.dram.device import ControllerPolicy
 from archsim.ir.activity import Activity
 from archsim.ir.asm.parser import parse_program
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.interface import Asker, Transfer
+from archsim.memory.dram.interface import BurstAsker, Transfer
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import DramControl
 from archsim.system import simulate
@@ -46,7 +46,7 @@ def load_ps(dma: str, requests: int | None = None, **fields: object) -> int:
 def test_a_move_has_so_many_bursts_under_way(outstanding: int) -> None:
     """The engine's limit reaches the memory: as the controller alone with it; 64 bursts of 64 are no limit."""
     part = catalogue.dram("ddr4", 2400, 64, 2, 2**34)
-    alone = DramController(part, Policy())
+    alone = DramController(part, ControllerPolicy())
     alone.submit(0, [Transfer(0, False, 0, 4096, outstanding=outstanding)])
     (done,) = alone.advance(10**12)
     found = load_ps(f"{{name: dma, outstanding: {outstanding}}}")
@@ -55,9 +55,9 @@ def test_a_move_has_so_many_bursts_under_way(outstanding: int) -> None:
     assert found > free if outstanding < 6 else found == free
 
 
-def alone_ps(*askers: Asker) -> int:
+def alone_ps(*askers: BurstAsker) -> int:
     """The move on the controller alone, seen at an edge of 1 GHz."""
-    alone = DramController(catalogue.dram("ddr4", 2400, 64, 2, 2**34), Policy())
+    alone = DramController(catalogue.dram("ddr4", 2400, 64, 2, 2**34), ControllerPolicy())
     alone.submit(0, [Transfer(0, False, 0, 4096, askers=askers)])
     (done,) = alone.advance(10**12)
     return -(-done.time_ps // 1000) * 1000
@@ -66,7 +66,7 @@ def alone_ps(*askers: Asker) -> int:
 @pytest.mark.parametrize("requests", [1, 2, 8])
 def test_an_engine_offers_so_many_bursts_a_cycle(requests: int) -> None:
     """The engine's key reaches the memory, at the engine's clock; a port's at the memory's, and both hold together."""
-    engine, port = Asker(("engine", 0), requests, 10**9), Asker(("port", -1), requests, 1_200_000_000)
+    engine, port = BurstAsker(("engine", 0), requests, 10**9), BurstAsker(("port", -1), requests, 1_200_000_000)
     usual, slow, control = "{name: dma}", "{name: dma, clock: 100 MHz}", DramControl(requests=requests)
     assert load_ps(usual, requests) == alone_ps(engine)
     assert load_ps(usual, control=control) == alone_ps(port)
@@ -89,8 +89,8 @@ def test_a_run_that_begins_while_a_burst_is_held_back_is_not_taken_for_another()
     """A burst of an engine of 10 MHz has ended before the next one may be offered: that is part of the state."""
     part = catalogue.dram("ddr4", 2400, 64, 1, 2**34)
     states = []
-    for askers in ((), (Asker(("engine", 0), 1, 10**7),)):
-        model = DramController(part, Policy(refresh="none"))
+    for askers in ((), (BurstAsker(("engine", 0), 1, 10**7),)):
+        model = DramController(part, ControllerPolicy(refresh="none"))
         model.submit(0, [Transfer(0, False, 0, 64, askers=askers)])
         (done,) = model.advance(10**12)
         states.append([model.entry(at_ps, align=False) for at_ps in (done.time_ps, done.time_ps + 10**6)])

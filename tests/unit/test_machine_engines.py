@@ -10,7 +10,7 @@ import pytest
 from archsim.base.errors import ConfigError, ProgramError
 from archsim.facts.vector_cost import vector_cycles
 from archsim.ir.activity import Activity
-from archsim.ir.program import Affine, Command, Edge, Extent, Loop, Node, Queue, Region, Semaphore
+from archsim.ir.program import Affine, Command, CommandLoop, Extent, LoopEdge, ProgramNode, Queue, Region, Semaphore
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from tests.laws.builders import (
@@ -35,7 +35,7 @@ TENSORS = (tensor("a", "l1"), tensor("b", "l1", base=2**20), tensor("s", "acc"),
 MEMORIES = [constant_dram("din"), scratchpad("l1", 64, word_bytes=8), scratchpad("acc", 128, word_bytes=4)]
 
 
-def run(name: str, *body: Node, architecture: Architecture | None = None) -> Activity:
+def run(name: str, *body: ProgramNode, architecture: Architecture | None = None) -> Activity:
     return simulate(program(queue(name, *body), tensors=TENSORS), architecture or chip(MEMORIES))
 
 
@@ -57,9 +57,9 @@ def test_matmul_streams_are_charged_to_the_memories_of_the_operands() -> None:
 def test_accumulation_reads_the_sums_and_bias_is_read_once() -> None:
     """Every k step but the fresh one adds to the sums; the fresh one reads the bias."""
     bias = Region("bias", "b", 4, (("n", 4),))
-    plain = matmul("mm", "a", "b", "s", (4, 4, 3), fresh=(Edge("first", "i"),))
+    plain = matmul("mm", "a", "b", "s", (4, 4, 3), fresh=(LoopEdge("first", "i"),))
     command = replace(plain, reads=(*plain.reads, bias))
-    activity = run(ARRAY, Loop("i", 3, (command,)))
+    activity = run(ARRAY, CommandLoop("i", 3, (command,)))
     assert counts(activity, "acc") == {
         "read_bytes": 2 * 64,
         "read_accesses": 2 * 16,
@@ -206,7 +206,7 @@ def test_layers_of_equal_commands_are_charged_each_for_its_own() -> None:
         LOAD: move("ld", "x", "a", 48),
     }
     for name, command in commands.items():
-        again = Loop("i", 2, (replace(command, layer="two"),))
+        again = CommandLoop("i", 2, (replace(command, layer="two"),))
         activity = run(name, command, again)
         one = {key[1:]: count for key, count in activity.counts.items() if key[0] == "one"}
         two = {key[1:]: count for key, count in activity.counts.items() if key[0] == "two"}

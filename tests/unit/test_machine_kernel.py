@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.base.errors import SimulationError
-from archsim.ir.program import Affine, Loop, Program
+from archsim.ir.program import Affine, CommandLoop, Program
 from archsim.memory import offchip
 from archsim.memory.dram.controller import DramController
-from archsim.memory.offchip import OffChip, Shape
-from archsim.sim.clock import Clock
-from archsim.sim.events import Kernel, ProcessBody, postpone
+from archsim.memory.offchip import OffChip, TransferShape
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import EventLoop, ProcessBody, postpone
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from tests.laws.builders import (
@@ -36,7 +36,7 @@ from tests.laws.builders import (
     vector,
 )
 
-PS = Clock(10**12)
+PS = ClockDomain(10**12)
 
 
 @dataclass(frozen=True)
@@ -85,56 +85,56 @@ class Counter:
 def test_requests_of_an_instant_are_sorted_and_handed_over_once() -> None:
     """All events of the instant come first, whatever their order; then one submit by (port, sequence)."""
     log: list[tuple[Any, ...]] = []
-    kernel = Kernel()
-    model = kernel.attach(Counter(log))
+    event_loop = EventLoop()
+    model = event_loop.attach(Counter(log))
 
     def body(port: int, number: int) -> ProcessBody:
-        yield kernel.timeout(10)
-        yield kernel.timeout(0)
-        done = yield kernel.submit(model, (port, number), Ask(10 * port + number, 5), PS)
-        log.append(("done", kernel.now, done.id))
+        yield event_loop.timeout(10)
+        yield event_loop.timeout(0)
+        done = yield event_loop.submit(model, (port, number), Ask(10 * port + number, 5), PS)
+        log.append(("done", event_loop.now, done.id))
 
     for port, number in ((2, 0), (1, 1), (1, 0)):
-        kernel.start(body(port, number))
-    kernel.run()
+        event_loop.start(body(port, number))
+    event_loop.run()
     assert log == [("submit", 10, 10, 11, 20), ("done", 15, 10), ("done", 20, 11), ("done", 25, 20)]
 
 
 def test_a_completion_comes_before_the_other_events_of_its_time() -> None:
     """Urgent at its own time, on the next edge of the receiver's clock."""
     log: list[tuple[Any, ...]] = []
-    kernel = Kernel()
-    model = kernel.attach(Counter(log))
+    event_loop = EventLoop()
+    model = event_loop.attach(Counter(log))
 
-    def asks(clock: Clock) -> ProcessBody:
-        done = yield kernel.submit(model, (0, 0), Ask(1, 1_500), clock)
-        log.append(("done", kernel.now, done.time_ps))
+    def asks(clock: ClockDomain) -> ProcessBody:
+        done = yield event_loop.submit(model, (0, 0), Ask(1, 1_500), clock)
+        log.append(("done", event_loop.now, done.time_ps))
 
     def ticks() -> ProcessBody:
-        yield kernel.timeout(2_000)
-        log.append(("tick", kernel.now))
+        yield event_loop.timeout(2_000)
+        log.append(("tick", event_loop.now))
 
-    kernel.start(ticks())
-    kernel.start(asks(Clock(10**9)))
-    kernel.run()
+    event_loop.start(ticks())
+    event_loop.start(asks(ClockDomain(10**9)))
+    event_loop.run()
     assert log[1:] == [("done", 2_000, 1_500), ("tick", 2_000)]
 
 
 def test_two_models_feed_one_another() -> None:
     """A model is never run past a completion of another one that could feed it."""
     log: list[tuple[Any, ...]] = []
-    kernel = Kernel()
-    models = [kernel.attach(Counter(log, "a")), kernel.attach(Counter(log, "b"))]
+    event_loop = EventLoop()
+    models = [event_loop.attach(Counter(log, "a")), event_loop.attach(Counter(log, "b"))]
 
     def body(start: int, lengths: tuple[int, ...]) -> ProcessBody:
         for number, length in enumerate(lengths):
             model = models[(start + number) % 2]
-            done = yield kernel.submit(model, (start, number), Ask(10 * start + number, length), PS)
-            log.append((kernel.now, done.id))
+            done = yield event_loop.submit(model, (start, number), Ask(10 * start + number, length), PS)
+            log.append((event_loop.now, done.id))
 
-    kernel.start(body(0, (3, 100, 2)))
-    kernel.start(body(1, (7, 4, 1)))
-    kernel.run()
+    event_loop.start(body(0, (3, 100, 2)))
+    event_loop.start(body(1, (7, 4, 1)))
+    event_loop.run()
     assert [entry for entry in log if entry[0] != "submit"] == [
         (3, 0),
         (7, 10),
@@ -146,27 +146,27 @@ def test_two_models_feed_one_another() -> None:
 
 
 def test_a_model_that_never_completes_is_an_error() -> None:
-    kernel = Kernel()
+    event_loop = EventLoop()
     stuck = Counter([])
-    model = kernel.attach(stuck)
-    kernel.submit(model, (0,), Ask(1, 1 << 63), PS)
+    model = event_loop.attach(stuck)
+    event_loop.submit(model, (0,), Ask(1, 1 << 63), PS)
 
     def body() -> ProcessBody:
-        yield kernel.timeout(1)
+        yield event_loop.timeout(1)
 
-    kernel.start(body())
+    event_loop.start(body())
     stuck.next_event_ps = lambda: 5  # type: ignore[method-assign]
     with pytest.raises(SimulationError, match="never completes 1 requests"):
-        kernel.run()
+        event_loop.run()
 
 
 def test_a_moved_timeout_happens_once_at_its_new_time() -> None:
-    kernel = Kernel()
+    event_loop = EventLoop()
     seen = []
-    event = kernel.timeout(5)
-    event.callbacks.append(lambda _: seen.append(kernel.now))
+    event = event_loop.timeout(5)
+    event.callbacks.append(lambda _: seen.append(event_loop.now))
     postpone(event, 9)
-    kernel.run()
+    event_loop.run()
     assert seen == [9]
 
 
@@ -177,7 +177,7 @@ def streaming(tiles: int, sizes: tuple[int, int, int], stride: int, second: str)
     return program(
         queue(
             LOAD,
-            Loop(
+            CommandLoop(
                 "i",
                 tiles,
                 (
@@ -196,7 +196,7 @@ def streaming(tiles: int, sizes: tuple[int, int, int], stride: int, second: str)
         ),
         queue(
             VECTOR,
-            Loop(
+            CommandLoop(
                 "j",
                 tiles,
                 (
@@ -211,7 +211,10 @@ def streaming(tiles: int, sizes: tuple[int, int, int], stride: int, second: str)
                 ),
             ),
         ),
-        queue(STORE, Loop("k", tiles, (move("store", "c", "y", y, waits=tokens("c.full"), signals=tokens("c.free")),))),
+        queue(
+            STORE,
+            CommandLoop("k", tiles, (move("store", "c", "y", y, waits=tokens("c.full"), signals=tokens("c.free")),)),
+        ),
         tensors=(tensor("x", "d0", 2**22), tensor("w", second, 2**16, 2**22), tensor("y", "d0", 2**16, 2**23)),
         rings=tuple(
             ring(name, 2, writer, reader, size=2**13, base=place * 2**15)
@@ -245,7 +248,7 @@ def test_looking_less_often_at_the_memory_changes_nothing(
     text = streaming(tiles, sizes, stride, second)
     usual = simulate(text, real_chip())
 
-    def without_bound(self: OffChip, touched: Any, *, write: bool, outstanding: int | None = None) -> Shape:
+    def without_bound(self: OffChip, touched: Any, *, write: bool, outstanding: int | None = None) -> TransferShape:
         return shape(self, touched, write=write, outstanding=outstanding)._replace(least_ps=0)
 
     def in_steps(self: DramController, until_ps: int) -> list[Any]:

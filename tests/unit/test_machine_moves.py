@@ -10,7 +10,7 @@ import pytest
 
 from archsim.base.errors import NotBuiltError, ProgramError
 from archsim.ir.activity import Activity
-from archsim.ir.program import Affine, Clip, Command, Extent, Loop, Region
+from archsim.ir.program import Affine, Clip, Command, CommandLoop, Extent, Region
 from archsim.ir.rows import Bandwidth
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.interface import Transfer
@@ -97,7 +97,7 @@ def test_strided_runs_go_to_dram_as_they_are(transfers: list[tuple[int, Transfer
     extents = (Extent("a", 2), Extent("b", 3), Extent("c", 5))
     command = Command("load", "MOVE", "one", extents=extents, reads=(source,), writes=(target,))
     memories = [constant_dram("din"), constant_dram("dout"), scratchpad("l1", 64, word_bytes=4)]
-    activity = run(Loop("i", 2, (command,)), memories=memories)  # type: ignore[arg-type]
+    activity = run(CommandLoop("i", 2, (command,)), memories=memories)  # type: ignore[arg-type]
     assert [t for _, t in transfers] == [
         Transfer(0, False, 519, 5, (2, 3), (100, 10)),
         Transfer(1, False, 1519, 5, (2, 3), (100, 10)),
@@ -125,7 +125,7 @@ def test_combine_reads_its_destination() -> None:
 
 def test_no_path_from_dram_to_dram() -> None:
     with pytest.raises(ProgramError, match=r"copy\[i=0\] of core\[0\].load: a move from DRAM to DRAM"):
-        run(Loop("i", 1, (move("copy", "x", "y", 4),)))  # type: ignore[arg-type]
+        run(CommandLoop("i", 1, (move("copy", "x", "y", 4),)))  # type: ignore[arg-type]
 
 
 def test_unknown_stores_and_ops_are_named() -> None:
@@ -178,11 +178,15 @@ def test_slots_of_a_ring_in_dram_follow_one_another(transfers: list[tuple[int, T
     text = program(
         queue(
             STORE,
-            Loop("i", 3, (move("out", "t", "spill", 8, waits=tokens("spill.free"), signals=tokens("spill.full")),)),
+            CommandLoop(
+                "i", 3, (move("out", "t", "spill", 8, waits=tokens("spill.free"), signals=tokens("spill.full")),)
+            ),
         ),
         queue(
             LOAD,
-            Loop("j", 3, (move("back", "spill", "u", 8, waits=tokens("spill.full"), signals=tokens("spill.free")),)),
+            CommandLoop(
+                "j", 3, (move("back", "spill", "u", 8, waits=tokens("spill.full"), signals=tokens("spill.free")),)
+            ),
         ),
         tensors=TENSORS,
         rings=(spill,),
@@ -224,7 +228,7 @@ def test_bandwidth_trace() -> None:
 
 def test_counts_of_equal_commands_add_up_by_layer() -> None:
     """Bills are charged to the layer of the command, once per run."""
-    loads = Loop("i", 3, (move("load", "x", "t", 10),))
+    loads = CommandLoop("i", 3, (move("load", "x", "t", 10),))
     activity = run(loads, move("other", "x", "t", 5, layer="two"))  # type: ignore[arg-type]
     assert activity.counts["one", "din", "read_bytes"] == 30
     assert activity.counts["two", "l1", "write_bytes"] == 5

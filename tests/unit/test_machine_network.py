@@ -13,11 +13,11 @@ from archsim.facts.noc.topology import Topology
 from archsim.ir.activity import Activity
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
-from archsim.ir.program import Affine, Clip, Command, Extent, Loop, Region
+from archsim.ir.program import Affine, Clip, Command, CommandLoop, Extent, Region
 from archsim.ir.rows import Record
 from archsim.noc.network import NetworkStats
-from archsim.noc.shipments import Delivery, Load, Shipment
-from archsim.sim.messages import Batch, Message
+from archsim.noc.shipments import MessageLoad, Shipment, ShipmentDelivery
+from archsim.sim.messages import Message, MessageBatch
 from archsim.spec.network import Noc
 from archsim.system import simulate
 from tests.laws.builders import flat, move, program, queue, tensor, vector
@@ -41,26 +41,28 @@ class Fixed:
     def ports(self, part: str) -> tuple[int, ...]:
         return {"dram": DRAM, "l2": L2}[part]
 
-    def load(self, *batches: Batch) -> Load:
+    def load(self, *batches: MessageBatch) -> MessageLoad:
         """Which messages are sent how long after the start."""
         found: list[tuple[int, Message]] = []
         for messages, request in batches:
             found += [(0, request)] if request is not None else []
             found += [(FLIGHT_PS if request is not None else 0, message) for message in messages]
         flits = sum(message.flits for _, message in found)
-        return Load(0, max(found)[0] + FLIGHT_PS, ((flits, 2 * flits),), sorted(found, key=lambda each: each[0]), 0)
+        return MessageLoad(
+            0, max(found)[0] + FLIGHT_PS, ((flits, 2 * flits),), sorted(found, key=lambda each: each[0]), 0
+        )
 
     def submit(self, at_ps: int, shipments: Sequence[Shipment]) -> None:
         SENT.extend((at_ps + after_ps, message) for shipment in shipments for after_ps, message in shipment.load.rows)
         self._waiting += [(at_ps + shipment.load.least_ps, shipment.id) for shipment in shipments]
         self._waiting.sort()
 
-    def advance(self, until_ps: int) -> list[Delivery]:
+    def advance(self, until_ps: int) -> list[ShipmentDelivery]:
         """The first to arrive."""
         if not self._waiting or self._waiting[0][0] > until_ps:
             return []
         end_ps, number = self._waiting.pop(0)
-        return [Delivery(number, end_ps)]
+        return [ShipmentDelivery(number, end_ps)]
 
     def next_event_ps(self) -> int | None:
         return self._waiting[0][0] if self._waiting else None
@@ -134,7 +136,7 @@ def test_shared_sram_takes_turns_between_its_ports() -> None:
 
 def test_a_part_goes_where_its_address_says_in_every_iteration() -> None:
     source = flat("src", "s", offset=Affine(0, (("i", 4096),)))
-    command = Loop("i", 3, (move("m", "s", "t3", 4096, reads=(source,)),))
+    command = CommandLoop("i", 3, (move("m", "s", "t3", 4096, reads=(source,)),))
     stores = one(3).tensors
     simulate(program(queue("core[3].load", command), tensors=stores), grid(noc={"request_flits": 0}))
     assert [source for _, source, _, _ in sent()] == [200, 201, 201]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from archsim.base.errors import ProgramError, SimulationError
-from archsim.ir.program import Command, Edge, Loop, Semaphore, Token
+from archsim.ir.program import Command, CommandLoop, LoopEdge, Semaphore, Token
 from archsim.system import simulate
 from tests.laws.builders import (
     ARRAY,
@@ -30,12 +30,16 @@ TENSORS = (tensor("x", "din"), tensor("y", "dout"), tensor("t", "l1", base=2**18
 def test_a_slot_is_free_when_all_readers_have_signalled() -> None:
     """Two readers at different speeds: the writer follows the slower one, slot by slot."""
     text = program(
-        queue(LOAD, Loop("i", 4, (move("load", "x", "r", 2, waits=tokens("r.free"), signals=tokens("r.full")),))),
+        queue(
+            LOAD, CommandLoop("i", 4, (move("load", "x", "r", 2, waits=tokens("r.free"), signals=tokens("r.full")),))
+        ),
         queue(
             VECTOR,
-            Loop("j", 4, (vector("slow", "r", "t", 20, waits=tokens("r.full"), signals=tokens("r.free")),)),
+            CommandLoop("j", 4, (vector("slow", "r", "t", 20, waits=tokens("r.full"), signals=tokens("r.free")),)),
         ),
-        queue(STORE, Loop("k", 4, (move("fast", "r", "y", 3, waits=tokens("r.full"), signals=tokens("r.free")),))),
+        queue(
+            STORE, CommandLoop("k", 4, (move("fast", "r", "y", 3, waits=tokens("r.full"), signals=tokens("r.free")),))
+        ),
         tensors=TENSORS,
         rings=(ring("r", 2, LOAD, VECTOR, STORE),),
     )
@@ -48,9 +52,9 @@ def test_a_slot_is_free_when_all_readers_have_signalled() -> None:
 
 def test_counting_semaphores() -> None:
     """Waits and signals of n tokens, initial tokens, conditions; a wait met before its turn costs nothing."""
-    give = move("give", "x", "t", 5, signals=(Token("s"), Token("s", 2, when=(Edge("last", "i"),))))
+    give = move("give", "x", "t", 5, signals=(Token("s"), Token("s", 2, when=(LoopEdge("last", "i"),))))
     text = program(
-        queue(LOAD, Loop("i", 3, (give,))),
+        queue(LOAD, CommandLoop("i", 3, (give,))),
         queue(
             VECTOR, vector("a", "t", "t", 1, waits=(Token("s", 3),)), vector("b", "t", "t", 1, waits=(Token("s", 3),))
         ),
@@ -65,7 +69,7 @@ def test_counting_semaphores() -> None:
 
 def test_the_same_token_twice_in_one_wait_is_their_sum() -> None:
     text = program(
-        queue(LOAD, Loop("i", 2, (move("give", "x", "t", 5, signals=tokens("s")),))),
+        queue(LOAD, CommandLoop("i", 2, (move("give", "x", "t", 5, signals=tokens("s")),))),
         queue(VECTOR, vector("a", "t", "t", 1, waits=tokens("s", "s"))),
         tensors=TENSORS,
         semaphores=(Semaphore("s"),),
@@ -88,8 +92,8 @@ def test_a_token_that_comes_when_the_command_becomes_head_is_no_wait() -> None:
 def test_lost_tokens_are_reported_without_a_cycle() -> None:
     """Nobody is left to signal: the report names each blocked queue, its token and what would have come."""
     text = program(
-        queue(LOAD, Loop("i", 2, (move("give", "x", "t", 7, signals=tokens("s")),))),
-        queue(VECTOR, Loop("j", 3, (vector("take", "t", "t", 1, waits=tokens("s")),))),
+        queue(LOAD, CommandLoop("i", 2, (move("give", "x", "t", 7, signals=tokens("s")),))),
+        queue(VECTOR, CommandLoop("j", 3, (vector("take", "t", "t", 1, waits=tokens("s")),))),
         queue(STORE, move("late", "t", "y", 4, waits=tokens("u"))),
         tensors=TENSORS,
         semaphores=(Semaphore("s"), Semaphore("u")),
@@ -109,10 +113,12 @@ def test_the_reader_that_holds_a_slot_is_named() -> None:
     text = program(
         queue(
             LOAD,
-            Loop("i", 2, (move("load", "x", "r", 2, waits=tokens("r.free"), signals=tokens("r.full")),)),
+            CommandLoop("i", 2, (move("load", "x", "r", 2, waits=tokens("r.free"), signals=tokens("r.full")),)),
             move("more", "x", "t", 2, signals=tokens("s")),
         ),
-        queue(STORE, Loop("k", 2, (move("fast", "r", "y", 3, waits=tokens("r.full"), signals=tokens("r.free")),))),
+        queue(
+            STORE, CommandLoop("k", 2, (move("fast", "r", "y", 3, waits=tokens("r.full"), signals=tokens("r.free")),))
+        ),
         queue(VECTOR, vector("slow", "r", "t", 4, waits=tokens("r.full", "s"), signals=tokens("r.free"))),
         tensors=TENSORS,
         rings=(ring("r", 1, LOAD, VECTOR, STORE),),

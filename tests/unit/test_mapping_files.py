@@ -12,10 +12,10 @@ from archsim.base.errors import ArchsimError
 from archsim.cli.app import main
 from archsim.ir.asm.printer import print_program
 from archsim.lab.run import mapping_file
-from archsim.lab.run.job import Built, Job, build
+from archsim.lab.run.job import BuiltJob, Job, build
 
 
-def exported(model: str, chip: str, path: Path) -> Built:
+def exported(model: str, chip: str, path: Path) -> BuiltJob:
     built = build(Job(model, chip))
     assert built.mapping is not None and built.workload is not None
     mapping_file.write(built.mapping, built.workload, path)

@@ -12,9 +12,9 @@ from onnx import TensorProto, helper
 
 from archsim.base.errors import ModelError
 from archsim.ir.functions import Function
-from archsim.ir.graph import Node, Value
+from archsim.ir.graph import GraphNode, GraphValue
 from archsim.ops.kit.catalogue import family, meanings
-from archsim.ops.kit.meaning import Call, apply
+from archsim.ops.kit.meaning import FunctionCall, apply
 
 UNARY: dict[str, dict[str, Any]] = {
     "Abs": {},
@@ -54,15 +54,15 @@ def in_runtime(op: str, attributes: dict[str, Any], *inputs: np.ndarray) -> np.n
 
 def of_step(op: str, attributes: dict[str, Any], *values: np.ndarray, over: tuple[str, ...] = ()) -> np.ndarray:
     """The meaning of the function that the operator's layer names."""
-    node = Node("n", op, tuple(f"x{i}" for i in range(len(values))), ("y",), attributes)
+    node = GraphNode("n", op, tuple(f"x{i}" for i in range(len(values))), ("y",), attributes)
     found = family(node)
     assert found.epilogue is not None
     from archsim.ir.graph import Graph
 
-    graph = Graph("g", (node,), {f"x{i}": Value(f"x{i}", v.shape, "input") for i, v in enumerate(values)}, (), ())
+    graph = Graph("g", (node,), {f"x{i}": GraphValue(f"x{i}", v.shape, "input") for i, v in enumerate(values)}, (), ())
     (step,) = found.epilogue(node, graph) or ()
     (function,) = step.functions
-    return apply(function, meanings(), Call(values, ("n", "c"), (), None, dict(function.parameters)))
+    return apply(function, meanings(), FunctionCall(values, ("n", "c"), (), None, dict(function.parameters)))
 
 
 @pytest.mark.parametrize("op", UNARY)
@@ -74,7 +74,7 @@ def test_functions_of_one_element(op: str) -> None:
 def call(name: str, *values: Any, reduced: tuple[int, ...] = (), inside: Any = None, **parameters: Any) -> np.ndarray:
     arrays = tuple(np.asarray(value, np.float64) for value in values)
     dims = tuple("abcd"[: arrays[0].ndim])
-    return apply(Function(name), meanings(), Call(arrays, dims, reduced, inside, parameters))
+    return apply(Function(name), meanings(), FunctionCall(arrays, dims, reduced, inside, parameters))
 
 
 def test_one_value_is_reduced_several_are_combined() -> None:

@@ -12,10 +12,10 @@ from archsim.facts.noc.topologies import mesh, torus
 from archsim.facts.noc.topology import Topology
 from archsim.noc import network_records
 from archsim.noc.compiled import knuth, run
-from archsim.noc.compiled.node_queues import Sources
+from archsim.noc.compiled.node_queues import PacketSources
 from archsim.noc.compiled.records import MADE, MESSAGE, NONE, NOW
 from archsim.noc.parameters import RouterParameters
-from archsim.noc.replay import Delivered, replay
+from archsim.noc.replay import DeliveredPackets, replay
 
 CYCLES = 1500
 ROOM = 40_000
@@ -24,7 +24,7 @@ ROOM = 40_000
 def _offered(topology: Topology, parameters: RouterParameters, rate: float, flits: int, steps: int = 1) -> Any:
     """The state after CYCLES of uniform traffic, in ``steps`` calls."""
     nodes = np.arange(len(topology.nodes), dtype=np.int64)
-    sources = Sources(rate / flits, flits, np.zeros(0, np.int64), nodes)
+    sources = PacketSources(rate / flits, flits, np.zeros(0, np.int64), nodes)
     state = network_records.initial(topology, routing.routes(topology), parameters, seed=3)
     state = state._replace(messages=np.zeros(ROOM, MESSAGE))
     for step in range(1, steps + 1):
@@ -41,7 +41,7 @@ def _latencies(state: Any) -> tuple[int, int, int]:
     return ended.size, int(latencies.sum()), int((latencies * ended).sum())
 
 
-def _replayed(parameters: RouterParameters, *, several: bool, times: Any = None) -> Delivered:
+def _replayed(parameters: RouterParameters, *, several: bool, times: Any = None) -> DeliveredPackets:
     """600 packets on a torus of 4x4, some of them to several nodes."""
     topology = torus.build((4, 4))
     draw = np.random.default_rng(5)

@@ -10,10 +10,10 @@ import pytest
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.facts.noc.attachment import attached
 from archsim.facts.noc.catalogue import network
-from archsim.facts.noc.topology import Node
+from archsim.facts.noc.topology import NetworkNode
 from archsim.noc.network import FIRST_MESSAGES, Network
 from archsim.noc.shipments import Shipment
-from archsim.sim.messages import Batch, Message
+from archsim.sim.messages import Message, MessageBatch
 from tests.laws.builders_noc import FAR_PS, Sent, noc, run, submit
 
 BOTH = pytest.mark.parametrize("fidelity", ["flit", "link"])
@@ -65,9 +65,9 @@ def test_messages_of_one_edge_go_in_the_order_of_instants_then_of_ranks(fidelity
     asked, sent = Message(5, (0,), 1), Message(0, (5,), 2)
     (alone,) = run(spec, [(0, [Sent(0, 5, (0,), 1)])])
     found = Network(spec)
-    found.submit(0, [Shipment(0, found.load(Batch((sent,), asked)), ranks[0])])
+    found.submit(0, [Shipment(0, found.load(MessageBatch((sent,), asked)), ranks[0])])
     assert not found.advance(alone.time_ps)
-    found.submit(alone.time_ps, [Shipment(1, found.load(Batch((sent,))), ranks[1])])
+    found.submit(alone.time_ps, [Shipment(1, found.load(MessageBatch((sent,))), ranks[1])])
     assert ended(found) == [ranks.index(0), ranks.index(1)]
 
 
@@ -128,9 +128,9 @@ def test_ports_at_places() -> None:
     topology, _ = network("mesh", (3, 2))
     found = attached(topology, [(2, 1), (0, 0), (2, 1)])
     assert found.nodes[:6] == topology.nodes and found.ports == topology.ports + 2
-    assert found.nodes[6:] == (Node(5, 5), Node(0, 5), Node(5, 6))
+    assert found.nodes[6:] == (NetworkNode(5, 5), NetworkNode(0, 5), NetworkNode(5, 6))
     bus, _ = network("bus", (3,))
-    assert attached(bus, [(0,)]).nodes[3] == Node(0, 4, sink_router=1)
+    assert attached(bus, [(0,)]).nodes[3] == NetworkNode(0, 4, sink_router=1)
     with pytest.raises(ConfigError, match=re.escape("attach: found [3, 0]; mesh has routers at [0 to 2, 0 to 1]")):
         attached(topology, [(3, 0)])
 

@@ -16,21 +16,21 @@ from archsim.graph.lowering.order import images
 from archsim.graph.passes.alias import remove_aliases
 from archsim.graph.passes.fuse import fuse
 from archsim.graph.passes.infer import infer
-from archsim.ir.graph import Attribute, Graph, Node, Shape, UnsupportedError, Value
+from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, Shape, UnsupportedError
 from archsim.ops.kit.catalogue import family, find, operators
 
 
 def graph(
-    nodes: list[Node], inputs: dict[str, Shape], outputs: list[str], weights: dict[str, Shape] | None = None
+    nodes: list[GraphNode], inputs: dict[str, Shape], outputs: list[str], weights: dict[str, Shape] | None = None
 ) -> Graph:
-    values = {name: Value(name, shape, "input") for name, shape in inputs.items()}
+    values = {name: GraphValue(name, shape, "input") for name, shape in inputs.items()}
     for name, shape in (weights or {}).items():
-        values[name] = Value(name, shape, "constant", sources=(name,))
+        values[name] = GraphValue(name, shape, "constant", sources=(name,))
     return Graph("test", tuple(nodes), values, tuple(inputs), tuple(outputs))
 
 
-def call(op: str, inputs: str, output: str, **attributes: Attribute) -> Node:
-    return Node(output, op, tuple(inputs.split()), (output,), attributes)
+def call(op: str, inputs: str, output: str, **attributes: OperatorAttribute) -> GraphNode:
+    return GraphNode(output, op, tuple(inputs.split()), (output,), attributes)
 
 
 def test_a_new_file_is_a_new_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_plugin_files_without_a_family_or_with_a_taken_operator(
 
 def test_unknown_operators_name_the_nearest() -> None:
     with pytest.raises(UnsupportedError, match="did you mean 'MatMul'"):
-        family(Node("n", "Matmull", (), ("y",)))
+        family(GraphNode("n", "Matmull", (), ("y",)))
 
 
 def test_nodes_are_sorted_and_cycles_named() -> None:
@@ -88,7 +88,7 @@ def test_nodes_are_sorted_and_cycles_named() -> None:
 
 def test_values_written_twice_or_by_nobody() -> None:
     with pytest.raises(ModelError, match="'b'.*writes 'a', which 'a' writes too"):
-        infer(graph([call("Relu", "x", "a"), Node("b", "Relu", ("x",), ("a",))], {"x": (2,)}, ["a"]))
+        infer(graph([call("Relu", "x", "a"), GraphNode("b", "Relu", ("x",), ("a",))], {"x": (2,)}, ["a"]))
     with pytest.raises(ModelError, match="reads 'z', which nothing produces"):
         infer(graph([call("Relu", "z", "a")], {"x": (2,)}, ["a"]))
     with pytest.raises(ModelError, match="graph output 'q' is produced by nothing"):
@@ -106,8 +106,8 @@ def test_constants_fold_and_unused_nodes_go() -> None:
     built = graph(nodes, {"x": (1, 5, 4, 3)}, ["y"], {"w": (5,)})
     values = {
         **built.values,
-        "axes": Value("axes", (2,), "constant", "int64", np.asarray([1, 2])),
-        "two": Value("two", (), "constant", "int64", np.asarray(2)),
+        "axes": GraphValue("axes", (2,), "constant", "int64", np.asarray([1, 2])),
+        "two": GraphValue("two", (), "constant", "int64", np.asarray(2)),
     }
     inferred = infer(Graph("test", built.nodes, values, built.inputs, built.outputs))
     assert [node.name for node in inferred.nodes] == ["y"]
@@ -175,7 +175,7 @@ def test_images_are_channels_last_and_attention_is_not() -> None:
     )
     values = dict(built.values)
     for name, data in (("starts", [0]), ("ends", [9])):
-        values[name] = Value(name, (1,), "constant", "int64", np.asarray(data))
+        values[name] = GraphValue(name, (1,), "constant", "int64", np.asarray(data))
     found = infer(Graph("test", built.nodes, values, built.inputs, built.outputs))
     assert images(found) == {"x", "cut", "c", "sum", "side"}
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from archsim.graph.lowering.reading import by_stride, read_all
 from archsim.ir.graph import Shape
 from archsim.ir.workload import Axis
-from archsim.ops.kit.access import Access, at, factor_axes, refine, substitute
-from archsim.ops.kit.layout import Factor, Layout, broadcast, cut, dense, part, reshape, transpose
+from archsim.ops.kit.access import LogicalAccess, at, factor_axes, refine, substitute
+from archsim.ops.kit.layout import LayoutFactor, LogicalLayout, broadcast, cut, dense, part, reshape, transpose
 
 Array = npt.NDArray[Any]
 quick = settings(max_examples=60, deadline=None, derandomize=True)
 
 
-def addresses(layout: Layout) -> Array:
+def addresses(layout: LogicalLayout) -> Array:
     """Address of every element, in logical order."""
     found = np.full((), layout.offset)
     for axis in layout.axes:
@@ -32,7 +32,7 @@ def addresses(layout: Layout) -> Array:
 
 
 @st.composite
-def layouts(draw: st.DrawFn) -> Layout:
+def layouts(draw: st.DrawFn) -> LogicalLayout:
     shape = tuple(draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
     return dense("t", shape, tuple(draw(st.permutations(range(len(shape))))))
 
@@ -52,7 +52,7 @@ def factorings(draw: st.DrawFn, size: int) -> Shape:
 
 @quick
 @given(layouts(), st.data())
-def test_chains_of_views_equal_numpy(layout: Layout, data: st.DataObject) -> None:
+def test_chains_of_views_equal_numpy(layout: LogicalLayout, data: st.DataObject) -> None:
     expected = addresses(layout)
     for _ in range(4):
         kind = data.draw(st.sampled_from(["reshape", "transpose", "cut"]))
@@ -79,7 +79,7 @@ def test_chains_of_views_equal_numpy(layout: Layout, data: st.DataObject) -> Non
 
 @quick
 @given(layouts(), st.data())
-def test_a_dense_row_major_tensor_takes_every_shape(layout: Layout, data: st.DataObject) -> None:
+def test_a_dense_row_major_tensor_takes_every_shape(layout: LogicalLayout, data: st.DataObject) -> None:
     rows = dense("t", layout.shape, tuple(range(len(layout.shape))))
     shape = data.draw(factorings(prod(rows.shape)))
     found = reshape(rows, shape)
@@ -91,9 +91,9 @@ def test_flattened_image_keeps_its_factors() -> None:
     image = dense("t", (2, 8, 4, 4), (0, 2, 3, 1))
     flat = reshape(image, (2, 128))
     assert flat is not None
-    assert flat.axes == ((Factor(2, 128),), (Factor(8, 1), Factor(16, 8)))
-    assert reshape(dense("t", (6, 4), (1, 0)), (3, 8)) == Layout(
-        "t", 0, ((Factor(3, 2),), (Factor(2, 1), Factor(4, 6)))
+    assert flat.axes == ((LayoutFactor(2, 128),), (LayoutFactor(8, 1), LayoutFactor(16, 8)))
+    assert reshape(dense("t", (6, 4), (1, 0)), (3, 8)) == LogicalLayout(
+        "t", 0, ((LayoutFactor(3, 2),), (LayoutFactor(2, 1), LayoutFactor(4, 6)))
     )
     assert reshape(dense("t", (4, 6), (1, 0)), (3, 8)) is None
 
@@ -103,17 +103,17 @@ def test_parts_and_broadcasts() -> None:
     placed = part(whole, (1, 2, 2, 2), 1, 4)
     assert placed.offset == 4 and placed.strides == (24, 1, 12, 6)
     wide = broadcast(dense("t", (3, 1), (0, 1)), (2, 3, 5))
-    assert wide.axes == ((Factor(2, 0),), (Factor(3, 1),), (Factor(5, 0),))
+    assert wide.axes == ((LayoutFactor(2, 0),), (LayoutFactor(3, 1),), (LayoutFactor(5, 0),))
 
 
 def test_dims_are_cut_to_read_two_factorings_of_one_axis() -> None:
     assert refine((2, 12), (8, 3)) == (2, 4, 3)
     assert refine((4, 6), (6, 4)) is None
-    first = Access("a", "x", (at("k"),))
-    second = Access("b", "y", (at("k"),))
+    first = LogicalAccess("a", "x", (at("k"),))
+    second = LogicalAccess("b", "y", (at("k"),))
     found = {
-        "x": Layout("x", 0, ((Factor(2, 1), Factor(12, 2)),)),
-        "y": Layout("y", 0, ((Factor(8, 3), Factor(3, 100)),)),
+        "x": LogicalLayout("x", 0, ((LayoutFactor(2, 1), LayoutFactor(12, 2)),)),
+        "y": LogicalLayout("y", 0, ((LayoutFactor(8, 3), LayoutFactor(3, 100)),)),
     }
     readings, splits = read_all((first, second), found.get, lambda name: found[name], ("k",))
     assert splits["k"].parts == (("k_0", 2), ("k_1", 4), ("k_2", 3))
@@ -124,16 +124,16 @@ def test_dims_are_cut_to_read_two_factorings_of_one_axis() -> None:
 
 
 def test_a_view_that_jumps_inside_a_run_is_copied_unless_the_dim_is_free() -> None:
-    shuffled = Layout("x", 0, ((Factor(4, 1), Factor(2, 4)),))
+    shuffled = LogicalLayout("x", 0, ((LayoutFactor(4, 1), LayoutFactor(2, 4)),))
     copied: list[str] = []
 
-    def copy(name: str) -> Layout:
+    def copy(name: str) -> LogicalLayout:
         copied.append(name)
         return dense("x.copy", (8,), (0,))
 
-    read_all((Access("in0", "x", (at("d0"),)),), {"x": shuffled}.get, copy, ())
+    read_all((LogicalAccess("in0", "x", (at("d0"),)),), {"x": shuffled}.get, copy, ())
     assert copied == ["x"]
-    read_all((Access("in0", "x", (at("d0"),)),), {"x": shuffled}.get, copy, ("d0",))
+    read_all((LogicalAccess("in0", "x", (at("d0"),)),), {"x": shuffled}.get, copy, ("d0",))
     assert copied == ["x"]
-    read_all((Access("in0", "x", (at("d0", "r"),)),), {"x": shuffled}.get, copy, ("d0", "r"))
+    read_all((LogicalAccess("in0", "x", (at("d0", "r"),)),), {"x": shuffled}.get, copy, ("d0", "r"))
     assert copied == ["x", "x"]

@@ -11,7 +11,7 @@ from fixtures_onnx import random
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from archsim.ir.graph import Node, Value
+from archsim.ir.graph import GraphNode, GraphValue
 from archsim.ops.kit.catalogue import find, operators
 
 Array = npt.NDArray[Any]
@@ -153,7 +153,7 @@ def run_onnx(op: str, attributes: dict[str, Any], arrays: list[Array | None], ou
     return [np.asarray(result) for result in ReferenceEvaluator(proto).run(None, feeds)]
 
 
-def neutral(op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str]) -> Node:
+def neutral(op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str]) -> GraphNode:
     """The node as the ONNX front end would write it."""
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in attributes.items()}
     if op == "Cast":
@@ -161,7 +161,7 @@ def neutral(op: str, attributes: dict[str, Any], arrays: list[Array | None], out
     if op == "ConstantOfShape":
         plain = {"value": 2.5, "dtype": "float32"}
     names = tuple(f"i{i}" if array is not None else "" for i, array in enumerate(arrays))
-    return Node("n", op, names, tuple(outputs), plain)
+    return GraphNode("n", op, names, tuple(outputs), plain)
 
 
 @pytest.mark.parametrize(("op", "attributes", "arrays"), CASES, ids=[f"{i}-{case[0]}" for i, case in enumerate(CASES)])
@@ -172,7 +172,7 @@ def test_reference_and_shape(op: str, attributes: dict[str, Any], arrays: list[A
     found = find(op)
     assert found is not None
     values = tuple(
-        None if array is None else Value(f"i{i}", array.shape, "constant", str(array.dtype), array)
+        None if array is None else GraphValue(f"i{i}", array.shape, "constant", str(array.dtype), array)
         for i, array in enumerate(arrays)
     )
     shapes = found.shapes(node, values)

@@ -15,7 +15,7 @@ from archsim.base import writable
 from archsim.base.errors import ConfigError
 from archsim.cli.app import app
 from archsim.lab.files.stored_results import rebuilt
-from archsim.lab.noc.measure import Asked, measure
+from archsim.lab.noc.measure import NocOptions, measure
 from archsim.report.dram import page as dram_page
 from archsim.report.kit import part_page
 from archsim.report.noc import page as noc_page
@@ -91,7 +91,7 @@ def test_a_trace_of_packets_has_links_and_no_curve(tmp_path: Path) -> None:
 
 
 def test_a_crossbar_without_links_has_no_table_of_them() -> None:
-    found = measure(Asked("crossbar", (4,), rates=(0.1,), fidelity="link"))
+    found = measure(NocOptions("crossbar", (4,), rates=(0.1,), fidelity="link"))
     made = noc_page.KIND.page(found)
     assert found["links"] == [] and [*made.tables] == ["curve.csv"]
     assert [section.heading for section in made.sections] == ["Latency against load"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim.ir.program import Affine, Clip, Extent, Guard
+from archsim.ir.program import Affine, Clip, CommandGuard, Extent
 from mapper.lower.placing import Placing
 
 PLACES = ((0, 0), (0, 1), (1, 0), (1, 1))
@@ -18,7 +18,7 @@ def test_places_are_put_in() -> None:
     limits = (Extent("m", 8, (Affine(20, (("m@", -8),)),)), Extent("k", 4))
     assert placing.extents(limits, 2) == (Extent("m", 8, (Affine(12),)), Extent("k", 4))
     assert placing.clips((Clip("m", affine, 3),), 1) == (Clip("m", made[1], 3),)
-    assert placing.guards((Guard((("m", 1),), affine, 3),), 2) == (Guard((("m", 1),), made[2], 3),)
+    assert placing.guards((CommandGuard((("m", 1),), affine, 3),), 2) == (CommandGuard((("m", 1),), made[2], 3),)
 
 
 def test_cores_share_equal_parts() -> None:

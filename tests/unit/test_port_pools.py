@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.chip_ports import Ports
-from archsim.memory.memory_port import Flow, Port, PortStreams, Uneven
+from archsim.memory.chip_ports import ChipPorts
+from archsim.memory.memory_port import MemoryPort, PortFlow, PortStreams, UnevenBanks
 from archsim.memory.water_level import fair_paces
-from archsim.sim.clock import Clock
-from archsim.sim.events import HORIZON_PS, Kernel, ProcessBody
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import HORIZON_PS, EventLoop, ProcessBody
 from archsim.sim.protocols import Cycles
 
 EXACT = settings(max_examples=60, deadline=None, derandomize=True)
-CLOCKS = (Clock(10**9), Clock(1_350_000_000), Clock(700_000_001))
+CLOCKS = (ClockDomain(10**9), ClockDomain(1_350_000_000), ClockDomain(700_000_001))
 
 shares = st.fractions(Fraction(1, 12), 2, max_denominator=12)
 cycles = st.fractions(1, 40, max_denominator=7)
@@ -27,27 +27,27 @@ jobs = st.tuples(
 )
 
 
-def ends(programs: list[tuple[int, Clock, list[tuple[Fraction, dict[int, Fraction]]]]]) -> list[int]:
+def ends(programs: list[tuple[int, ClockDomain, list[tuple[Fraction, dict[int, Fraction]]]]]) -> list[int]:
     """When each command ends."""
-    kernel = Kernel()
-    everything = Ports(kernel)
-    ports: dict[int, Port] = {}
+    event_loop = EventLoop()
+    everything = ChipPorts(event_loop)
+    ports: dict[int, MemoryPort] = {}
     found: dict[tuple[int, int], int] = {}
 
     def body(number: int) -> ProcessBody:
         start_ps, clock, commands = programs[number]
-        yield kernel.timeout(clock.at_or_after(start_ps))
+        yield event_loop.timeout(clock.at_or_after(start_ps))
         for index, (length, want) in enumerate(commands):
-            exact = {ports.setdefault(port, Port(str(port), 1)): share for port, share in want.items()}
+            exact = {ports.setdefault(port, MemoryPort(str(port), 1)): share for port, share in want.items()}
             rounded = tuple((port, float(share)) for port, share in exact.items())
             flow = everything.begin(PortStreams(everything, clock, length, (), exact, rounded, ceil(length)))
             yield flow.event
-            assert flow.ended and flow.end_ps == kernel.now
-            found[number, index] = kernel.now
+            assert flow.ended and flow.end_ps == event_loop.now
+            found[number, index] = event_loop.now
 
     for number in range(len(programs)):
-        kernel.start(body(number))
-    kernel.run()
+        event_loop.start(body(number))
+    event_loop.run()
     assert not any(port.flows for port in ports.values())
     return [found[key] for key in sorted(found)]
 
@@ -56,7 +56,7 @@ def ends(programs: list[tuple[int, Clock, list[tuple[Fraction, dict[int, Fractio
 @EXACT
 @given(st.lists(jobs, min_size=1, max_size=14))
 def test_a_second_port_with_the_same_demands_changes_no_end(
-    programs: list[tuple[int, Clock, list[tuple[Fraction, Fraction]]]],
+    programs: list[tuple[int, ClockDomain, list[tuple[Fraction, Fraction]]]],
 ) -> None:
     """Two ports that hold up the same commands alike are served one by one, a port alone as a pool: to the same ps."""
     one = [(at, clock, [(length, {0: share}) for length, share in todo]) for at, clock, todo in programs]
@@ -68,7 +68,7 @@ def test_a_second_port_with_the_same_demands_changes_no_end(
 @EXACT
 @given(st.lists(jobs, min_size=2, max_size=10), st.lists(st.booleans(), min_size=10, max_size=10))
 def test_a_pool_closes_and_forms_again_without_a_trace(
-    programs: list[tuple[int, Clock, list[tuple[Fraction, Fraction]]]], tied: list[bool]
+    programs: list[tuple[int, ClockDomain, list[tuple[Fraction, Fraction]]]], tied: list[bool]
 ) -> None:
     """Commands that now and then fill a second port in the same way break up the pool; no end moves."""
     one = [(at, clock, [(length, {0: share}) for length, share in todo]) for at, clock, todo in programs]
@@ -88,18 +88,18 @@ def test_many_starts_and_ends_on_one_clock() -> None:
 
 
 @EXACT
-@given(st.sampled_from((*CLOCKS, Clock(10**12), Clock(3 * 10**12))), st.integers(0, 10**14))
-def test_positions_in_parts_are_positions(clock: Clock, time_ps: int) -> None:
+@given(st.sampled_from((*CLOCKS, ClockDomain(10**12), ClockDomain(3 * 10**12))), st.integers(0, 10**14))
+def test_positions_in_parts_are_positions(clock: ClockDomain, time_ps: int) -> None:
     """A cycle has as many parts as make every ps whole; edges, which are rounded to ps, are whole cycles."""
     for at_ps in (time_ps, clock.at_or_after(time_ps)):
         assert clock.position_in(clock.parts, at_ps) == clock.position(at_ps) * clock.parts
     assert clock.position(clock.at_or_after(time_ps)) == clock.cycle(time_ps)
 
 
-def by_definition(flows: list[Flow]) -> dict[Flow, Cycles]:
+def by_definition(flows: list[PortFlow]) -> dict[PortFlow, Cycles]:
     """The slowest command first, all levels found anew after each, on rational numbers alone."""
     left = {port: Fraction(1) for flow in flows for port in flow.exact if port.overfull()}
-    paces: dict[Flow, Cycles] = dict.fromkeys(flows, 0)
+    paces: dict[PortFlow, Cycles] = dict.fromkeys(flows, 0)
     growing = list(flows)
     while growing:
         waiting = list(growing)
@@ -114,7 +114,9 @@ def by_definition(flows: list[Flow]) -> dict[Flow, Cycles]:
     return paces
 
 
-def rise(flow: Flow, waiting: list[Flow], paces: dict[Flow, Cycles], left: dict[Port, Fraction]) -> Cycles:
+def rise(
+    flow: PortFlow, waiting: list[PortFlow], paces: dict[PortFlow, Cycles], left: dict[MemoryPort, Fraction]
+) -> Cycles:
     gains = [1 - paces[flow]]
     for port in flow.exact.keys() & left.keys():
         wishes = sorted(other.exact[port] * (1 - paces[other]) for other in waiting if port in other.exact)
@@ -134,12 +136,12 @@ demands = st.dictionaries(st.integers(0, 3), nearly, min_size=1, max_size=4)
 @given(st.lists(demands, min_size=1, max_size=7))
 def test_paces_are_exact_where_rounded_numbers_are_equal(wanted: list[dict[int, Fraction]]) -> None:
     """Shares that differ by less than a floating-point number tells get the paces of the definition."""
-    ports = [Port(str(number), 1) for number in range(4)]
+    ports = [MemoryPort(str(number), 1) for number in range(4)]
     flows = []
     for number, want in enumerate(wanted):
         exact = {ports[port]: share for port, share in want.items()}
         rounded = tuple((port, float(share)) for port, share in exact.items())
-        flows.append(Flow(number, PortStreams(Ports(Kernel()), CLOCKS[0], 1, (), exact, rounded, 1), 0))
+        flows.append(PortFlow(number, PortStreams(ChipPorts(EventLoop()), CLOCKS[0], 1, (), exact, rounded, 1), 0))
         for port, share in rounded:
             port.add(flows[-1], share)
     assert fair_paces(flows) == by_definition(flows)
@@ -147,7 +149,7 @@ def test_paces_are_exact_where_rounded_numbers_are_equal(wanted: list[dict[int, 
 
 BANKS = 3
 Loads = dict[int, tuple[Fraction, dict[int, Fraction]]]  # port -> (of each of its banks, more of some)
-Job = tuple[int, Clock, Fraction, Loads]  # start, clock, cycles, loads
+Job = tuple[int, ClockDomain, Fraction, Loads]  # start, clock, cycles, loads
 
 some = st.fractions(Fraction(1, 6), 1, max_denominator=6)
 uneven = st.one_of(st.just({}), st.dictionaries(st.integers(0, BANKS - 1), some, min_size=1))
@@ -161,42 +163,42 @@ def of_port(even: Fraction, more: dict[int, Fraction]) -> Fraction:
 
 def mixed_ends(jobs: list[Job]) -> list[int]:
     """When each command ends."""
-    kernel = Kernel()
-    everything, ports = Ports(kernel), [Port("p", 1), Port("q", 1)]
+    event_loop = EventLoop()
+    everything, ports = ChipPorts(event_loop), [MemoryPort("p", 1), MemoryPort("q", 1)]
     found: dict[int, int] = {}
 
     def body(number: int) -> ProcessBody:
         start_ps, clock, length, want = jobs[number]
-        yield kernel.timeout(clock.at_or_after(start_ps))
+        yield event_loop.timeout(clock.at_or_after(start_ps))
         exact = {ports[port]: of_port(*load) for port, load in want.items()}
         rounded = tuple((port, float(share)) for port, share in exact.items())
         streams = PortStreams(everything, clock, length, (), exact, rounded, ceil(length))
-        streams.found = {ports[port]: Uneven(*load) for port, load in want.items() if load[1]}
+        streams.found = {ports[port]: UnevenBanks(*load) for port, load in want.items() if load[1]}
         streams.peaks = tuple(
             (port, float(own.even + max(own.more.values()) - exact[port])) for port, own in streams.found.items()
         )
         streams.turns = (0,) * len(streams.found)
         flow = everything.begin(streams)
         yield flow.event
-        found[number] = kernel.now
+        found[number] = event_loop.now
 
     for number in range(len(jobs)):
-        kernel.start(body(number))
-    kernel.run()
+        event_loop.start(body(number))
+    event_loop.run()
     assert not any(port.flows or port.banks or port.peak for port in ports)
     return [found[number] for number in range(len(jobs))]
 
 
 def paces_of(jobs: dict[int, Job]) -> dict[int, Cycles]:
     """By definition, each bank of each port as a port."""
-    ports = {(port, bank): Port(f"{port}.{bank}", 1) for port in range(2) for bank in (None, *range(BANKS))}
+    ports = {(port, bank): MemoryPort(f"{port}.{bank}", 1) for port in range(2) for bank in (None, *range(BANKS))}
     flows = []
     for number, (_, clock, length, want) in sorted(jobs.items()):
         exact = {ports[port, None]: of_port(*load) for port, load in want.items()}
         for port, (even, more) in want.items():
             exact |= {ports[port, bank]: even + more.get(bank, 0) for bank in range(BANKS)}
         rounded = tuple((port, float(share)) for port, share in exact.items())
-        flows.append(Flow(number, PortStreams(Ports(Kernel()), clock, length, (), exact, rounded, 1), 0))
+        flows.append(PortFlow(number, PortStreams(ChipPorts(EventLoop()), clock, length, (), exact, rounded, 1), 0))
         for port, share in rounded:
             port.add(flows[-1], share)
     return {flow.number: pace for flow, pace in by_definition(flows).items()}

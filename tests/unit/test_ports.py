@@ -12,40 +12,40 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.memory.chip_ports import Ports
-from archsim.memory.memory_port import Flow, Port, PortStreams, Uneven
+from archsim.memory.chip_ports import ChipPorts
+from archsim.memory.memory_port import MemoryPort, PortFlow, PortStreams, UnevenBanks
 from archsim.memory.scratchpad import Scratchpads
 from archsim.memory.water_level import fair_paces
-from archsim.sim.clock import Clock
-from archsim.sim.events import Kernel, ProcessBody
+from archsim.sim.clock import ClockDomain
+from archsim.sim.events import EventLoop, ProcessBody
 from archsim.sim.protocols import Cycles, Demand
 from archsim.spec.memories import PortSet
 from tests.laws.builders import scratchpad
 
 EXACT = settings(max_examples=100, deadline=None, derandomize=True)
-CLOCK = Clock(10**9)
+CLOCK = ClockDomain(10**9)
 shares = st.fractions(Fraction(1, 12), 2, max_denominator=12)
 demands = st.dictionaries(st.integers(0, 3), shares, min_size=1, max_size=4)
 
 
-def streams(ports: Ports, cycles: Fraction | int, exact: dict[Port, Fraction]) -> PortStreams:
+def streams(ports: ChipPorts, cycles: Fraction | int, exact: dict[MemoryPort, Fraction]) -> PortStreams:
     rounded = tuple((port, float(share)) for port, share in exact.items())
     return PortStreams(ports, CLOCK, cycles, (), exact, rounded, ceil(cycles))
 
 
-def placed(wanted: list[dict[int, Fraction]]) -> tuple[list[Port], list[Flow]]:
-    ports = [Port(f"p{number}", 1) for number in range(4)]
-    everything = Ports(Kernel())
+def placed(wanted: list[dict[int, Fraction]]) -> tuple[list[MemoryPort], list[PortFlow]]:
+    ports = [MemoryPort(f"p{number}", 1) for number in range(4)]
+    everything = ChipPorts(EventLoop())
     flows = []
     for number, want in enumerate(wanted):
-        flow = Flow(number, streams(everything, 1, {ports[port]: share for port, share in want.items()}), 0)
+        flow = PortFlow(number, streams(everything, 1, {ports[port]: share for port, share in want.items()}), 0)
         for port, share in flow.shares:
             port.add(flow, share)
         flows.append(flow)
     return ports, flows
 
 
-def usage(ports: list[Port], paces: Mapping[Flow, Cycles]) -> dict[Port, Fraction]:
+def usage(ports: list[MemoryPort], paces: Mapping[PortFlow, Cycles]) -> dict[MemoryPort, Fraction]:
     return {port: sum((paces[flow] * flow.exact[port] for flow in port.flows), Fraction(0)) for port in ports}
 
 
@@ -104,22 +104,22 @@ def fluid(jobs: list[tuple[int, Fraction, dict[int, Fraction]]]) -> list[int]:
 @given(st.lists(st.tuples(st.integers(0, 12), st.fractions(1, 15, max_denominator=6), demands), min_size=1, max_size=5))
 def test_ends_are_those_of_a_cycle_by_cycle_reference(jobs: list[tuple[int, Fraction, dict[int, Fraction]]]) -> None:
     """Re-timing at starts and ends only gives the same edges as going cycle by cycle."""
-    kernel = Kernel()
-    everything = Ports(kernel)
-    ports = [Port(f"p{number}", 1) for number in range(4)]
+    event_loop = EventLoop()
+    everything = ChipPorts(event_loop)
+    ports = [MemoryPort(f"p{number}", 1) for number in range(4)]
     ends: dict[int, int] = {}
 
     def body(number: int) -> ProcessBody:
         start, cycles, want = jobs[number]
-        yield kernel.timeout(start * 1000)
+        yield event_loop.timeout(start * 1000)
         flow = everything.begin(streams(everything, cycles, {ports[p]: share for p, share in want.items()}))
         yield flow.event
-        assert flow.ended and flow.end_ps == kernel.now
-        ends[number] = kernel.now // 1000
+        assert flow.ended and flow.end_ps == event_loop.now
+        ends[number] = event_loop.now // 1000
 
     for number in range(len(jobs)):
-        kernel.start(body(number))
-    kernel.run()
+        event_loop.start(body(number))
+    event_loop.run()
     assert [ends[number] for number in range(len(jobs))] == fluid(jobs)
     assert not any(port.flows or port.rough for port in ports)
 
@@ -134,8 +134,8 @@ def test_banks_are_shared_as_ports(
     wanted: list[Fraction | tuple[Fraction, dict[int, Fraction]]], order: random.Random
 ) -> None:
     """After any starts and ends: no bank gives more than it has, and a slowed command is at a full bank or port."""
-    kernel = Kernel()
-    everything, port = Ports(kernel), Port("p", 1)
+    event_loop = EventLoop()
+    everything, port = ChipPorts(event_loop), MemoryPort("p", 1)
     flows = []
     for number, want in enumerate(wanted):
         even, more = want if isinstance(want, tuple) else (want, {})
@@ -146,7 +146,7 @@ def test_banks_are_shared_as_ports(
         made = streams(everything, 10 + 3 * number, {port: mean})
         if more:
             peak = float(even + max(more.values()) - mean)
-            made = replace(made, turns=(0,), peaks=((port, peak),), found={port: Uneven(even, more)})
+            made = replace(made, turns=(0,), peaks=((port, peak),), found={port: UnevenBanks(even, more)})
         flows.append(everything.begin(made))
     while flows:
         assert_fair(port, flows, [everything.pace(flow) for flow in flows])
@@ -156,8 +156,8 @@ def test_banks_are_shared_as_ports(
     assert not port.flows and not port.banks
 
 
-def assert_fair(port: Port, flows: list[Flow], paces: list[Cycles]) -> None:
-    def load(flow: Flow, bank: int) -> Fraction:
+def assert_fair(port: MemoryPort, flows: list[PortFlow], paces: list[Cycles]) -> None:
+    def load(flow: PortFlow, bank: int) -> Fraction:
         own = flow.streams.found.get(port)
         return flow.exact[port] if own is None else own.even + own.more.get(bank, Fraction(0))
 
@@ -184,18 +184,18 @@ def test_a_full_port_is_not_overfull() -> None:
 
 def test_ports_of_a_scratchpad() -> None:
     """Capacity = banks x word x ports per edge and direction; shared ports serve both directions."""
-    split = Scratchpads({"m": scratchpad("m", 8, word_bytes=4, ports=PortSet(read=2))}, Kernel()).seen_by("dma")
+    split = Scratchpads({"m": scratchpad("m", 8, word_bytes=4, ports=PortSet(read=2))}, EventLoop()).seen_by("dma")
     moved = [split.demand("m", 640, write=False), split.demand("m", 640, write=True)]
     assert split.shortest(moved, CLOCK) == 640 // 32
     assert split.shortest(moved[:1], CLOCK) == 640 // 64
-    assert split.shortest(moved, Clock(2 * 10**9)) == 2 * (640 // 32)
-    joint = Scratchpads({"m": scratchpad("m", 8, word_bytes=4, ports=PortSet(shared=True))}, Kernel()).seen_by("dma")
+    assert split.shortest(moved, ClockDomain(2 * 10**9)) == 2 * (640 // 32)
+    joint = Scratchpads({"m": scratchpad("m", 8, word_bytes=4, ports=PortSet(shared=True))}, EventLoop()).seen_by("dma")
     assert joint.shortest(moved, CLOCK) == 1280 // 32
 
 
 def test_demands_of_one_direction_are_merged() -> None:
     """Bytes and whole word accesses of several streams on one port are added, each rounded up by itself."""
-    pads = Scratchpads({"m": scratchpad("m", 8, word_bytes=4)}, Kernel()).seen_by("dma")
+    pads = Scratchpads({"m": scratchpad("m", 8, word_bytes=4)}, EventLoop()).seen_by("dma")
     parts = [pads.demand("m", 5, write=False), pads.demand("m", 6, write=False), pads.demand("m", 0, write=True)]
     found = pads.streams(parts, 4, CLOCK)
     assert found.demands == (Demand("m", False, 11, 4), Demand("m", True, 0, 0))

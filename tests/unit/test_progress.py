@@ -11,14 +11,14 @@ import pytest
 
 from archsim.base import progress
 from archsim.cli import meter as meters
-from archsim.cli.meter import CLEAR, Meter, in_words
+from archsim.cli.meter import CLEAR, ProgressMeter, in_words
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.program import Program
 from archsim.ir.unroll import count_commands, unroll
 from archsim.lab.run.job import Job, build
 from archsim.lab.run.run import execute, simulated
-from archsim.lab.sweep.progress import Telling
-from archsim.lab.sweep.worker import FAILED, OK, Row
+from archsim.lab.sweep.progress import SweepStretches
+from archsim.lab.sweep.worker import FAILED, OK, SweepRow
 from archsim.report.run.summary import summarise
 from tests.tools.commands import GOLDEN
 
@@ -47,11 +47,11 @@ def lines() -> list[str]:
 
 
 @pytest.fixture
-def meter(clock: Clock, lines: list[str]) -> Meter:
-    return Meter(lambda text: lines.append(text.removeprefix(CLEAR)), clock)
+def meter(clock: Clock, lines: list[str]) -> ProgressMeter:
+    return ProgressMeter(lambda text: lines.append(text.removeprefix(CLEAR)), clock)
 
 
-def test_nothing_is_shown_for_two_seconds(meter: Meter, clock: Clock, lines: list[str]) -> None:
+def test_nothing_is_shown_for_two_seconds(meter: ProgressMeter, clock: Clock, lines: list[str]) -> None:
     with progress.watched(meter), progress.stretch("mapping", "layers", 4) as made:
         for _ in range(3):
             clock.wait(0.6)
@@ -65,7 +65,7 @@ def test_nothing_is_shown_for_two_seconds(meter: Meter, clock: Clock, lines: lis
     assert lines[-1] == ""
 
 
-def test_time_left_is_what_the_pieces_so_far_took_each(meter: Meter, clock: Clock, lines: list[str]) -> None:
+def test_time_left_is_what_the_pieces_so_far_took_each(meter: ProgressMeter, clock: Clock, lines: list[str]) -> None:
     with progress.watched(meter), progress.stretch("mapping", "layers", 100) as made:
         made.at = "n0"
         clock.wait(3)
@@ -80,7 +80,7 @@ def test_time_left_is_what_the_pieces_so_far_took_each(meter: Meter, clock: Cloc
         assert lines[-1] == "mapping: 10 of 100 layers, about 9 min left (n0)"
 
 
-def test_what_was_done_before_says_nothing_of_the_rate(meter: Meter, clock: Clock) -> None:
+def test_what_was_done_before_says_nothing_of_the_rate(meter: ProgressMeter, clock: Clock) -> None:
     with progress.watched(meter), progress.stretch("exact", "rows", 100) as made:
         made.add(80)
         made.known = 80
@@ -90,14 +90,14 @@ def test_what_was_done_before_says_nothing_of_the_rate(meter: Meter, clock: Cloc
         assert meter.text(clock()) == "exact: 90 of 100 rows, about 10 s left"
 
 
-def test_an_upper_bound_is_called_one(meter: Meter, clock: Clock) -> None:
+def test_an_upper_bound_is_called_one(meter: ProgressMeter, clock: Clock) -> None:
     with progress.watched(meter), progress.stretch("simulating", "loads", 22, at_most=True) as made:
         made.add(2)
         clock.wait(4)
         assert meter.text(clock()) == "simulating: 2 of at most 22 loads, at most about 40 s left"
 
 
-def test_work_within_work_counts_for_its_part(meter: Meter, clock: Clock) -> None:
+def test_work_within_work_counts_for_its_part(meter: ProgressMeter, clock: Clock) -> None:
     """Half of the second of four changes is 1.5 of 4 done; the inner stretch is shown when it takes long itself."""
     done = [0]
     with progress.watched(meter), progress.stretch("what would help", "changes", 4) as outer:
@@ -115,7 +115,7 @@ def test_work_within_work_counts_for_its_part(meter: Meter, clock: Clock) -> Non
             assert meter.text(clock()) == f"{said}; checking the Program"
 
 
-def test_compiling_is_said_and_is_none_of_the_work(meter: Meter, clock: Clock) -> None:
+def test_compiling_is_said_and_is_none_of_the_work(meter: ProgressMeter, clock: Clock) -> None:
     with progress.watched(meter), progress.stretch("simulating", "commands", 10) as made:
         clock.wait(1)
         for jit in (1, 1, -1):  # kernels within kernels
@@ -128,7 +128,7 @@ def test_compiling_is_said_and_is_none_of_the_work(meter: Meter, clock: Clock) -
         assert meter.text(clock()) == "simulating: 2 of 10 commands, about 20 s left"
 
 
-def test_steps_are_shown_where_nothing_is_counted(meter: Meter, clock: Clock, lines: list[str]) -> None:
+def test_steps_are_shown_where_nothing_is_counted(meter: ProgressMeter, clock: Clock, lines: list[str]) -> None:
     meter.say("reading the model")
     clock.wait(2)
     meter.say("checking the Program")
@@ -139,7 +139,7 @@ def test_steps_are_shown_where_nothing_is_counted(meter: Meter, clock: Clock, li
     assert lines == ["checking the Program"]  # what has not changed is not written again
 
 
-def test_the_line_makes_way(meter: Meter, clock: Clock, lines: list[str]) -> None:
+def test_the_line_makes_way(meter: ProgressMeter, clock: Clock, lines: list[str]) -> None:
     with progress.watched(meter):
         clock.wait(2)
         meter.say("mapping")
@@ -159,7 +159,7 @@ def test_times_in_words(seconds: float, words: str) -> None:
     assert in_words(seconds) == words
 
 
-def test_a_stretch_ends_with_what_raised(meter: Meter, clock: Clock) -> None:
+def test_a_stretch_ends_with_what_raised(meter: ProgressMeter, clock: Clock) -> None:
     clock.wait(9)
     with progress.watched(meter):
         with pytest.raises(ValueError, match="x"), progress.stretch("mapping", "layers", 3):
@@ -170,13 +170,13 @@ def test_a_stretch_ends_with_what_raised(meter: Meter, clock: Clock) -> None:
     assert progress.watcher() is None
 
 
-def test_a_sweep_says_rate_failures_and_the_best(meter: Meter, clock: Clock) -> None:
-    with progress.watched(meter), Telling("max utilization", print, clock) as telling:
+def test_a_sweep_says_rate_failures_and_the_best(meter: ProgressMeter, clock: Clock) -> None:
+    with progress.watched(meter), SweepStretches("max utilization", print, clock) as telling:
         telling.begin("fast", 10)
         telling.known(4)
         clock.wait(30)
-        telling.row(Row("a", OK, "", {"utilization": 0.25}, 1.0))
-        telling.row(Row("b", FAILED, "x", {}, 1.0))
+        telling.row(SweepRow("a", OK, "", {"utilization": 0.25}, 1.0))
+        telling.row(SweepRow("b", FAILED, "x", {}, 1.0))
         said = "fast: 6 of 10 rows, about 60 s left (4 a minute, 1 failed, best utilization 0.25)"
         assert meter.text(clock()) == said
         telling.begin("exact", 2)
@@ -216,7 +216,7 @@ def _calls(work: Callable[[], object]) -> tuple[int, int]:
     return counts[0], counts[1]
 
 
-def test_it_costs_less_than_one_call_in_a_hundred(meter: Meter) -> None:
+def test_it_costs_less_than_one_call_in_a_hundred(meter: ProgressMeter) -> None:
     """A whole run, watched: stretches are few, and what is done is looked up by who shows it, four times a second."""
     with progress.watched(meter):
         calls, own = _calls(lambda: execute(Job("eye_tracking", "edge_npu")))
@@ -233,7 +233,7 @@ def test_results_are_equal_with_and_without(clock: Clock) -> None:
         clock.wait(10)
         return clock()
 
-    looking = Meter(lambda text: None, impatient)
+    looking = ProgressMeter(lambda text: None, impatient)
     with progress.watched(looking):
         assert summarise(simulated(job, built)) == summarise(alone)
 
@@ -242,10 +242,10 @@ def test_the_machine_is_looked_at_while_it_runs(clock: Clock) -> None:
     """Of all commands so many have ended, more each time, at the end all."""
     job = Job("eye_tracking", "edge_npu")
     built = build(job)
-    seen: list[progress.Stretch] = []
+    seen: list[progress.WorkStretch] = []
 
-    class Watcher(Meter):
-        def end(self, stretch: progress.Stretch) -> None:
+    class Watcher(ProgressMeter):
+        def end(self, stretch: progress.WorkStretch) -> None:
             seen.append(stretch)
             super().end(stretch)
 
@@ -256,7 +256,7 @@ def test_the_machine_is_looked_at_while_it_runs(clock: Clock) -> None:
 
 
 def test_a_kernel_that_is_compiled_is_announced_once(
-    meter: Meter, clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    meter: ProgressMeter, clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     """To who shows progress, else on stderr; other people's kernels are none of ours."""
     import numba
@@ -267,7 +267,7 @@ def test_a_kernel_that_is_compiled_is_announced_once(
     monkeypatch.setattr(entries, "_noted", set())
     told: list[int] = []
 
-    class Watcher(Meter):
+    class Watcher(ProgressMeter):
         def compiling(self, kernels: int) -> None:
             told.append(kernels)
 
@@ -287,7 +287,7 @@ def test_a_kernel_that_is_compiled_is_announced_once(
     compiled()
     compiled()
     assert capsys.readouterr().err == f"{progress.COMPILING}\n"
-    assert any(isinstance(each, jit.Announcer) for each in event._registered["numba:compile"])
+    assert any(isinstance(each, jit.CompileAnnouncer) for each in event._registered["numba:compile"])
 
 
 @pytest.mark.parametrize("text", ["dark\x1b[31m", "a\rb"])

@@ -15,7 +15,7 @@ from archsim.frontend.load import import_model
 from archsim.ir.graph import UnsupportedError
 from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
-from archsim.lab.verify.numbered import Asked
+from archsim.lab.verify.numbered import VerifyOptions
 
 Array = Any
 node = helper.make_node
@@ -81,7 +81,7 @@ def network(kind: type[np.generic], power_of_two: bool) -> onnx.ModelProto:
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
 def test_a_quantised_network(tmp_path: Path, kind: type[np.generic], power_of_two: bool) -> None:
     path = save(tmp_path, network(kind, power_of_two))
-    outcome = verify(Asked(Job(str(path), EDGE), interleavings=2))
+    outcome = verify(VerifyOptions(Job(str(path), EDGE), interleavings=2))
     assert outcome.met, outcome.checks
     real, ours, runtime = outcome.checks
     assert real.reference.startswith("NumPy") and runtime.reference.startswith("ONNX Runtime")
@@ -107,7 +107,7 @@ def test_an_activation_is_not_fused_across_its_elements(tmp_path: Path) -> None:
     to.nodes.append(node("Sigmoid", [to.rounded("c", 1.0)], ["y"]))
     path = save(tmp_path, to.proto((1, 2, 3, 3)))
     assert [layer.op for layer in import_model(path).workload.layers] == ["Conv", "Sigmoid"]
-    assert verify(Asked(Job(str(path), EDGE))).met
+    assert verify(VerifyOptions(Job(str(path), EDGE))).met
 
 
 def test_scales_by_channel_of_an_activation_are_refused(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_scales_by_channel_of_weights_become_one(tmp_path: Path) -> None:
     stored = {"w.q": elements, "w.s": np.array([0.5, 0.01], np.float32)}
     nodes = [node("DequantizeLinear", ["w.q", "w.s"], ["w"], axis=0), node("Gemm", ["x", "w"], ["y"], transB=1)]
     path = save(tmp_path, model(nodes, {"x": (2, 3)}, ["y"], stored))
-    outcome = verify(Asked(Job(str(path), EDGE)))
+    outcome = verify(VerifyOptions(Job(str(path), EDGE)))
     assert outcome.met
     held = numpy_helper.from_array(elements)
     assert held.dims == [2, 3]

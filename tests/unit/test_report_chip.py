@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archsim.report.charts.power import colours, peak, power
-from archsim.report.charts.treemap import HEIGHT, WIDTH, Box, squarified, treemap
+from archsim.report.charts.treemap import HEIGHT, WIDTH, TreemapBox, squarified, treemap
 from archsim.report.run import html, markdown
 from archsim.report.run.bottlenecks import by_gain, gain_per_mm2, ranked
 from archsim.report.run.chip_parts import area_colours, part_colours, power_sentence, without_model
@@ -71,7 +71,7 @@ def area(path: str) -> float:
 @given(st.lists(st.floats(min_value=1e-3, max_value=1e3), min_size=1, max_size=12))
 def test_rectangles_are_to_scale_and_fill_the_room(areas: list[float]) -> None:
     ordered = sorted(areas, reverse=True)
-    boxes = squarified(ordered, Box(0, 0, 300, 200))
+    boxes = squarified(ordered, TreemapBox(0, 0, 300, 200))
     scale = 300 * 200 / sum(ordered)
     assert [box.width * box.height for box in boxes] == pytest.approx([each * scale for each in ordered], rel=1e-6)
     for at, box in enumerate(boxes):
@@ -84,8 +84,8 @@ def test_rectangles_are_to_scale_and_fill_the_room(areas: list[float]) -> None:
 
 def test_rectangles_of_known_areas() -> None:
     """The example of the paper: 6, 6, 4, 3, 2, 2, 1 in 6 x 4."""
-    boxes = squarified([6, 6, 4, 3, 2, 2, 1], Box(0, 0, 6, 4))
-    assert boxes[:2] == [Box(0, 0, 3, 2), Box(0, 2, 3, 2)]
+    boxes = squarified([6, 6, 4, 3, 2, 2, 1], TreemapBox(0, 0, 6, 4))
+    assert boxes[:2] == [TreemapBox(0, 0, 3, 2), TreemapBox(0, 2, 3, 2)]
     assert boxes[2] == (3, 0, pytest.approx(12 / 7), pytest.approx(7 / 3))
 
 

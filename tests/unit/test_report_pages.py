@@ -18,7 +18,7 @@ from archsim.ir.program import Command, Program, Queue, Ring, Token
 from archsim.ir.result import Result
 from archsim.report.charts.overview import overview
 from archsim.report.charts.roofline import roofline
-from archsim.report.charts.stacked import Bar, stacked
+from archsim.report.charts.stacked import StackedBar, stacked
 from archsim.report.charts.waterfall import waterfall
 from archsim.report.kit.causes import CAUSES, cause, in_order
 from archsim.report.kit.number_format import NONE, count, number, percent, shorten, si
@@ -141,7 +141,7 @@ def test_waterfall_rows_sum_and_leave_out_empty_causes(summary: dict[str, Any]) 
 
 
 def test_stacked_bars_fill_their_row() -> None:
-    drawing = ElementTree.fromstring(stacked([Bar("array", {"busy": 30, "idle": 70})], 100, "units"))
+    drawing = ElementTree.fromstring(stacked([StackedBar("array", {"busy": 30, "idle": 70})], 100, "units"))
     back, *bars = [float(node.get("width", "0")) for node in drawing.iter("rect")]
     assert bars == [pytest.approx(0.3 * back), pytest.approx(0.7 * back)]
 

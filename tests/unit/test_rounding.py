@@ -13,7 +13,7 @@ from test_ops_reference import CASES, Array, neutral
 
 from archsim.graph.numeric.constants import Constants
 from archsim.graph.numeric.rough import UNITS, rough
-from archsim.ir.graph import Graph, Node, Value
+from archsim.ir.graph import Graph, GraphNode, GraphValue
 from archsim.ops.kit.catalogue import find, operators
 from archsim.ops.kit.rounding import CERTAINTY, growth, moved
 
@@ -45,11 +45,11 @@ def bounded(op: str, attributes: dict[str, Any], arrays: list[Array | None]) -> 
     """The result in double precision, and its bound in single precision."""
     node = neutral(op, attributes, arrays, ["y"])
     values = {
-        f"i{at}": Value(f"i{at}", array.shape, "constant" if at else "input", str(array.dtype), array)
+        f"i{at}": GraphValue(f"i{at}", array.shape, "constant" if at else "input", str(array.dtype), array)
         for at, array in enumerate(arrays)
         if array is not None
     }
-    values["y"] = Value("y", (), "activation")
+    values["y"] = GraphValue("y", (), "activation")
     graph = Graph("one", (node,), values, ("i0",), ("y",))
     made = rough(graph, Constants(graph, {}, 0, {}), {"i0": np.asarray(arrays[0], np.float64)}, "y", "float32")
     return made.value, made.error
@@ -98,21 +98,21 @@ def test_sums_of_one_sign_stay_within_the_bound_in_the_worst_order(terms: int) -
         assert abs(float(total) - exact) <= growth(terms) * UNITS["float32"] * exact
 
 
-def chain(*nodes: Node, **values: Array) -> Graph:
+def chain(*nodes: GraphNode, **values: Array) -> Graph:
     """A graph from the input x to y."""
-    known = {"x": Value("x", values["x"].shape, "input"), "m": Value("m", (), "activation")}
+    known = {"x": GraphValue("x", values["x"].shape, "input"), "m": GraphValue("m", (), "activation")}
     for name, array in values.items():
         if name != "x":
-            known[name] = Value(name, array.shape, "constant", str(array.dtype), array, (name,))
+            known[name] = GraphValue(name, array.shape, "constant", str(array.dtype), array, (name,))
     for node in nodes:
-        known.setdefault(node.outputs[0], Value(node.outputs[0], (), "activation"))
+        known.setdefault(node.outputs[0], GraphValue(node.outputs[0], (), "activation"))
     return Graph("chain", nodes, known, ("x",), ("y",))
 
 
 def test_a_sum_whose_true_value_is_zero_is_bounded_by_its_terms() -> None:
     x = np.random.default_rng(0).standard_normal((1, 2, 40, 40)) + 1000
     centred = x - x.mean(axis=(2, 3), keepdims=True)
-    graph = chain(Node("pool", "GlobalAveragePool", ("x",), ("y",)), x=centred)
+    graph = chain(GraphNode("pool", "GlobalAveragePool", ("x",), ("y",)), x=centred)
     made = rough(graph, Constants(graph, {}, 0, {}), {"x": centred}, "y", "float32")
     assert np.max(np.abs(made.value)) < 1e-10 < np.min(made.error) < 1e-4
     in_single = np.mean(np.ravel(centred[0, 0]).astype(np.float32))
@@ -123,9 +123,11 @@ def test_what_is_fused_passes_on_what_it_reads() -> None:
     """A product behind which a factor of 1000 is folded: its roundings count a thousandfold; at a clip not at all."""
     x, w = np.full((1, 8), 1.0), np.full((8, 1), 0.1, np.float32)
     known = {"x": x, "w": w, "k": np.float32(1000), "low": np.float32(2), "high": np.float32(3)}
-    product = Node("mm", "MatMul", ("x", "w"), ("c",), {}, (Node("mul", "Mul", ("m", "k"), ("c",)),))
-    clipped = Node("mm", "MatMul", ("x", "w"), ("c",), {}, (Node("clip", "Clip", ("m", "low", "high"), ("c",)),))
-    plain = Node("mm", "MatMul", ("x", "w"), ("c",))
+    product = GraphNode("mm", "MatMul", ("x", "w"), ("c",), {}, (GraphNode("mul", "Mul", ("m", "k"), ("c",)),))
+    clipped = GraphNode(
+        "mm", "MatMul", ("x", "w"), ("c",), {}, (GraphNode("clip", "Clip", ("m", "low", "high"), ("c",)),)
+    )
+    plain = GraphNode("mm", "MatMul", ("x", "w"), ("c",))
     errors = []
     for node in (plain, product, clipped):
         graph = chain(node, **{name: np.asarray(array) for name, array in known.items()})
@@ -137,10 +139,10 @@ def test_what_is_fused_passes_on_what_it_reads() -> None:
 def test_constants_that_memory_rounds_are_off_by_it() -> None:
     """A weight of 0.1 in double precision is another number in single precision, and exact where memory is double."""
     x, w = np.full((1, 1), 3.0), np.full((1, 1), 0.1)
-    graph = chain(Node("mm", "MatMul", ("x", "w"), ("y",)), x=x, w=w)
+    graph = chain(GraphNode("mm", "MatMul", ("x", "w"), ("y",)), x=x, w=w)
     constants = Constants(graph, {}, 0, {})
     off = {kind: float(rough(graph, constants, {"x": x}, "y", kind).error[0, 0]) for kind in UNITS}
-    exact = chain(Node("mm", "MatMul", ("x", "w"), ("y",)), x=x, w=w.astype(np.float32))
+    exact = chain(GraphNode("mm", "MatMul", ("x", "w"), ("y",)), x=x, w=w.astype(np.float32))
     stored = float(rough(exact, Constants(exact, {}, 0, {}), {"x": x}, "y", "float32").error[0, 0])
     assert off["float32"] > stored + abs(float(np.float32(0.1)) - 0.1)
     assert off["float64"] < 1e-14
@@ -156,7 +158,7 @@ def test_an_operator_that_does_not_say_is_judged_by_the_largest_magnitude(
     )
     monkeypatch.setenv("ARCHSIM_PLUGINS", str(tmp_path))
     x = np.asarray([[1e-6, 5.0]])
-    graph = chain(Node("three", "Thrice", ("x",), ("y",)), x=x)
+    graph = chain(GraphNode("three", "Thrice", ("x",), ("y",)), x=x)
     made = rough(graph, Constants(graph, {}, 0, {}), {"x": x}, "y", "float32")
     assert 15 * UNITS["float32"] < made.error[0, 0] < 1e-4
 
@@ -164,7 +166,7 @@ def test_an_operator_that_does_not_say_is_judged_by_the_largest_magnitude(
 def test_infinite_elements_have_to_be_equal() -> None:
     """A mask's minus infinity has no bound; what a softmax makes of its row has."""
     x = np.asarray([[0.5, -np.inf, 1.0]])
-    graph = chain(Node("soft", "Softmax", ("x",), ("y",)), Node("neg", "Neg", ("x",), ("z",)), x=x)
+    graph = chain(GraphNode("soft", "Softmax", ("x",), ("y",)), GraphNode("neg", "Neg", ("x",), ("z",)), x=x)
     constants = Constants(graph, {}, 0, {})
     soft = rough(graph, constants, {"x": x}, "y", "float32")
     assert soft.value[0, 1] == 0 and 0 < soft.error[0, 0] < 1e-5 and soft.error[0, 1] < 1e-30

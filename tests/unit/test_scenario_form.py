@@ -13,7 +13,7 @@ from archsim.frontend.load import names as models
 from archsim.lab.files.check_files import check_file
 from archsim.lab.run.job import Job
 from archsim.lab.scenario.find import find, is_scenario, load, names
-from archsim.lab.scenario.form import OperatingPoint, Scenario, Sleep, Stream, read
+from archsim.lab.scenario.form import ChipSleep, FrameStream, OperatingPoint, Scenario, read
 from archsim.lab.scenario.frames import frames_of, hyperperiod_ps, released
 from archsim.lab.scenario.run import execute
 
@@ -65,12 +65,12 @@ def test_what_the_golden_file_says() -> None:
         "a small and a large convolution at two rates",
         "by definition: round numbers for tests",
         (
-            Stream("small", "small.csv", period, period),
-            Stream("large", "large.csv", Fraction(10**8), Fraction(90 * 10**6), 5 * 10**6, 1, {}, "int8"),
+            FrameStream("small", "small.csv", period, period),
+            FrameStream("large", "large.csv", Fraction(10**8), Fraction(90 * 10**6), 5 * 10**6, 1, {}, "int8"),
         ),
         "edf",
         "layer",
-        Sleep(Fraction(1, 10**5), 10**6, "by definition"),
+        ChipSleep(Fraction(1, 10**5), 10**6, "by definition"),
         (
             OperatingPoint("full", {"clock": "1 GHz", "technology.voltage": "0.7 V"}, "by definition"),
             OperatingPoint("half", {"clock": "0.5 GHz", "technology.voltage": "0.5 V"}, "by definition"),
@@ -87,7 +87,7 @@ def test_what_may_be_left_out() -> None:
 
 def test_releases_of_ntsc_do_not_drift() -> None:
     """30000/1001 Hz: frame 30000 is released after 1001 s to the picosecond; rounded periods would be 20 ns early."""
-    stream = Stream("a", "m", Fraction(1001 * 10**12, 30_000), Fraction(10**12))
+    stream = FrameStream("a", "m", Fraction(1001 * 10**12, 30_000), Fraction(10**12))
     frames = released([stream], 1001 * 10**12 + 1)
     assert frames[30_000].release_ps == 1001 * 10**12
     assert 30_000 * frames[1].release_ps == 1001 * 10**12 - 20_000
@@ -95,7 +95,9 @@ def test_releases_of_ntsc_do_not_drift() -> None:
 
 
 def test_rates_that_hardly_ever_meet_are_refused() -> None:
-    streams = [Stream(str(rate), "m", 10**12 / rate, Fraction(1)) for rate in (Fraction("59.94"), Fraction("60.0001"))]
+    streams = [
+        FrameStream(str(rate), "m", 10**12 / rate, Fraction(1)) for rate in (Fraction("59.94"), Fraction("60.0001"))
+    ]
     with pytest.raises(ConfigError, match=r"59.94 Hz.*60.0001 Hz meet again after .*; allowed rates whose common"):
         hyperperiod_ps(streams)
 

@@ -18,9 +18,9 @@ from archsim.lab.run.job import Job
 from archsim.lab.scenario.find import load
 from archsim.lab.scenario.run import ScenarioRun, execute, idle_nw
 from archsim.lab.scenario.words import KEYS
-from archsim.lab.sweep.process_executor import Processes
+from archsim.lab.sweep.process_executor import ProcessExecutor
 from archsim.lab.sweep.resolve import resolve
-from archsim.lab.sweep.run import Silent, Sweeping
+from archsim.lab.sweep.run import RunningSweep, SilentWatch
 from archsim.report.run import run_files
 from archsim.spec import load as chips
 from tests.tools.scenarios import served, service, stream
@@ -208,8 +208,8 @@ def sweep(folder: Path, models: str, axes: str, objective: str = "") -> Path:
 def test_a_sweep_takes_scenarios(tmp_path: Path) -> None:
     scenario(tmp_path, *without("points"))
     resolved = resolve(sweep(tmp_path, "two_streams.yaml", "l1.size: [8 KiB, 16 KiB, 64 B], clock: [1 GHz]"))
-    with Sweeping(resolved, tmp_path / "out", resume=False) as sweeping, Processes(1) as crew:
-        table = sweeping.run(crew, Silent())
+    with RunningSweep(resolved, tmp_path / "out", resume=False) as sweeping, ProcessExecutor(1) as crew:
+        table = sweeping.run(crew, SilentWatch())
     assert table["status"].tolist() == ["ok", "ok", "impossible"]
     alone = ax.run_scenario(tmp_path / "two_streams.yaml", on=CHIP, set={"l1.size": "16 KiB"}).summary
     row = table.iloc[1]

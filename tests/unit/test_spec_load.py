@@ -17,7 +17,7 @@ from archsim.base.errors import ConfigError
 from archsim.spec import load
 from archsim.spec.architecture import ROLES, Architecture, Fanout, RegisterFile
 from archsim.spec.dtypes import BITS
-from archsim.spec.expand import Facts, Sugar
+from archsim.spec.expand import ArrayFacts, Sugar
 from archsim.spec.memories import PortSet
 from archsim.spec.peaks import dram_bytes_per_s
 
@@ -64,9 +64,11 @@ def test_clocks_are_inherited_downwards() -> None:
 
 
 def test_facts_can_come_from_a_callable() -> None:
-    def facts(sugar: Sugar, bits: object) -> Facts:
+    def facts(sugar: Sugar, bits: object) -> ArrayFacts:
         assert sugar[:3] == ("weight_stationary", 4, 8)
-        return Facts((Fanout("all", 32, (), ("partials",)),), (RegisterFile("r", ("weights",), 1),), ("fold_overlap",))
+        return ArrayFacts(
+            (Fanout("all", 32, (), ("partials",)),), (RegisterFile("r", ("weights",), 1),), ("fold_overlap",)
+        )
 
     assert load.loads(SMALL, facts=facts).arrays[0].fanouts == (Fanout("all", 32, (), ("partials",)),)
 

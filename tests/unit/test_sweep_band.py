@@ -15,12 +15,12 @@ from archsim.cli.printing import put
 from archsim.lab.sweep import preview, ranks
 from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.form import Sweep, read
-from archsim.lab.sweep.progress import Pace, Telling
+from archsim.lab.sweep.progress import SweepPace, SweepStretches
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.resolve import resolve
-from archsim.lab.sweep.run import Sweeping
+from archsim.lab.sweep.run import RunningSweep
 from archsim.lab.sweep.table import table
-from archsim.lab.sweep.worker import Row, Task, work
+from archsim.lab.sweep.worker import SweepRow, SweepTask, work
 from archsim.report.sweep.page import html, markdown
 
 BANDS = {"one_core": {"latency_s": 0.1, "energy_j": 0.02}, "many_cores": {"latency_s": 1.0, "energy_j": 0.5}}
@@ -135,7 +135,7 @@ def test_the_table_keeps_the_bands_it_was_judged_by(tmp_path: Path) -> None:
 class Alone:
     """A crew that works in this process."""
 
-    def rows(self, tasks: Iterable[Task], seconds: float | None = None) -> Iterator[Row]:
+    def rows(self, tasks: Iterable[SweepTask], seconds: float | None = None) -> Iterator[SweepRow]:
         return map(work, tasks)
 
     def __enter__(self) -> Alone:
@@ -167,7 +167,7 @@ class Heard:
 def test_ranks_are_named_before_the_front_is_simulated(tmp_path: Path) -> None:
     (tmp_path / "planted.yaml").write_text(PLANTED)
     heard = Heard()
-    with Sweeping(resolve(tmp_path / "planted.yaml"), tmp_path / "out", resume=False) as sweeping:
+    with RunningSweep(resolve(tmp_path / "planted.yaml"), tmp_path / "out", resume=False) as sweeping:
         found = sweeping.run(Alone(), heard)
     costs = found[found["fidelity"] == "cost"]
     apart = costs["latency_s"].max() / costs["latency_s"].min() - 1
@@ -200,6 +200,6 @@ def test_what_a_sweep_would_do_says_how_much_is_simulated(tmp_path: Path) -> Non
 
 
 def test_ranks_are_printed_as_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
-    with Telling("min latency_s", put) as telling:
-        Pace(telling).ranked(["m [red] at fidelity cost: point 0"])
+    with SweepStretches("min latency_s", put) as telling:
+        SweepPace(telling).ranked(["m [red] at fidelity cost: point 0"])
     assert capsys.readouterr().out == "m [red] at fidelity cost: point 0\n"

@@ -112,7 +112,7 @@ def test_what_cluster_may_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["tcp://127.0.0.1:9", Local(1), read(JOBS)])
-def test_without_dask_the_extra_is_named(place: clusters.Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_extra_is_named(place: clusters.ClusterPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("distributed", "dask_jobqueue"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ConfigError, match=r"pip install 'archsim\[cluster\]'"):

@@ -20,9 +20,9 @@ from archsim.base.errors import ConfigError, SimulationError
 from archsim.cli.ending import ending
 from archsim.lab.kit import options
 from archsim.lab.sweep import worker
-from archsim.lab.sweep.form import Asked
-from archsim.lab.sweep.process_executor import AHEAD, Processes
-from archsim.lab.sweep.worker import COST, FAILED, OK, Row, Task, limit_memory, work
+from archsim.lab.sweep.form import SweepModel
+from archsim.lab.sweep.process_executor import AHEAD, ProcessExecutor
+from archsim.lab.sweep.worker import COST, FAILED, OK, SweepRow, SweepTask, limit_memory, work
 from mapper.search import kept
 from tests.tools.processes import ended
 
@@ -30,11 +30,11 @@ pytestmark = pytest.mark.slow  # processes of their own
 LIMIT = 1 << 30
 
 
-def task(point: int, **values: object) -> Task:
-    return Task(f"k{point}", point, Asked("m"), "c", values, "fast", memory_bytes=LIMIT)
+def task(point: int, **values: object) -> SweepTask:
+    return SweepTask(f"k{point}", point, SweepModel("m"), "c", values, "fast", memory_bytes=LIMIT)
 
 
-def fragile(asked: Task) -> Row:
+def fragile(asked: SweepTask) -> SweepRow:
     """What ``values`` say: raise, die, hang, eat, or fail the first time only."""
     what, mark = asked.values.get("what"), Path(str(asked.values.get("mark", "")))
     if what == "raise":
@@ -45,18 +45,18 @@ def fragile(asked: Task) -> Row:
         time.sleep(600)
     if what == "eat":
         limit_memory(LIMIT)
-        return Row(asked, OK, str(len(bytearray(4 * LIMIT))))
+        return SweepRow(asked, OK, str(len(bytearray(4 * LIMIT))))
     if what == "once" and not mark.exists():
         mark.write_text("was here")
         os._exit(3)
-    return Row(asked, OK, numbers={"n": float(asked.point)})
+    return SweepRow(asked, OK, numbers={"n": float(asked.point)})
 
 
 def test_each_fault_is_its_own(tmp_path: Path) -> None:
     faults = ["raise", "die", "hang", "eat"]
     tasks = [task(n, what=faults[n // 3]) if n % 3 == 1 and n // 3 < 4 else task(n) for n in range(14)]
     tasks.append(task(14, what="once", mark=str(tmp_path / "mark")))
-    with Processes(2, fragile) as crew:
+    with ProcessExecutor(2, fragile) as crew:
         found = {row.task.point: row for row in crew.rows(tasks, seconds=4)}
     assert sorted(found) == list(range(15))
     reasons = {row.task.values["what"]: row.reason for row in found.values() if row.status == FAILED}
@@ -71,7 +71,7 @@ def test_each_fault_is_its_own(tmp_path: Path) -> None:
 
 def test_who_stops_in_the_middle_stops_the_processes() -> None:
     begun = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), Processes(2, fragile) as crew:
+    with pytest.raises(KeyboardInterrupt), ProcessExecutor(2, fragile) as crew:
         for row in crew.rows([task(n, what="hang" if n else "") for n in range(6)]):
             assert row.task.point == 0
             raise KeyboardInterrupt
@@ -80,7 +80,7 @@ def test_who_stops_in_the_middle_stops_the_processes() -> None:
 
 def test_who_is_stopped_by_another_does_not_wait() -> None:
     """The processes of a worker of a cluster are stopped while a chunk waits for them."""
-    crew = Processes(1, fragile)
+    crew = ProcessExecutor(1, fragile)
     timer = Timer(1.0, crew.close, kwargs={"at_once": True})
     timer.start()
     with pytest.raises(RuntimeError, match="these processes were stopped"):
@@ -92,25 +92,25 @@ def test_tasks_are_taken_as_they_are_needed() -> None:
     """Not all at once: there may be very many."""
     taken = []
 
-    def tasks() -> Iterator[Task]:
+    def tasks() -> Iterator[SweepTask]:
         for n in range(40):
             taken.append(n)
             yield task(n)
 
-    with Processes(2, fragile) as crew:
+    with ProcessExecutor(2, fragile) as crew:
         rows = crew.rows(tasks())
         next(rows)
         assert len(taken) <= 2 * AHEAD + 2
         assert len(list(rows)) == 39
 
 
-def whose(asked: Task) -> Row:
+def whose(asked: SweepTask) -> SweepRow:
     """The process that works on it."""
-    return Row(asked, OK, numbers={"process": float(os.getpid())})
+    return SweepRow(asked, OK, numbers={"process": float(os.getpid())})
 
 
 def test_processes_stay_until_the_context_is_left() -> None:
-    with Processes(1, whose) as crew:
+    with ProcessExecutor(1, whose) as crew:
         first, second = ([row.numbers["process"] for row in crew.rows([task(n)])] for n in range(2))
     assert first == second
     with pytest.raises(ProcessLookupError):
@@ -128,13 +128,13 @@ if __name__ == "__main__":
 """
 
 
-def tells(asked: Task) -> Row:
+def tells(asked: SweepTask) -> SweepRow:
     """Write down the process; the second one goes on for long, the first one until the second has begun."""
     Path(f"{asked.values['mark']}{asked.point}").write_text(str(os.getpid()))
     last = Path(f"{asked.values['mark']}{1 if asked.point == 0 else 'never'}")
     while not last.exists():
         time.sleep(0.1)
-    return Row(asked, OK)
+    return SweepRow(asked, OK)
 
 
 def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
@@ -158,18 +158,18 @@ def test_tables_of_earlier_points_give_way_where_memory_is_short(monkeypatch: py
     monkeypatch.setitem(kept._kept, "left", cast(kept.Tables, None))
     monkeypatch.setattr(worker, "_summary", needy)
     monkeypatch.setattr(options, "scalars", lambda summary: summary)
-    assert work(Task("k", 0, Asked("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._kept
+    assert work(SweepTask("k", 0, SweepModel("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._kept
 
 
 def test_a_fault_of_our_own_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deadlock, or a Program of ours that breaks the rules, is no design that cannot be."""
 
-    def raising(error: Exception) -> Row:
+    def raising(error: Exception) -> SweepRow:
         def summary(*_: object) -> object:
             raise error
 
         monkeypatch.setattr(worker, "_summary", summary)
-        return work(Task("k", 0, Asked("m"), "c", {}, "fast"))
+        return work(SweepTask("k", 0, SweepModel("m"), "c", {}, "fast"))
 
     found = raising(SimulationError("all queues wait"))
     assert (found.status, found.reason) == ("failed", "fault of archsim: all queues wait")
@@ -189,7 +189,7 @@ def test_a_signal_waits_until_processes_have_started(number: int, monkeypatch: p
     monkeypatch.setattr(Popen, "_launch", interrupted)
     with ending():  # as the command line does: SIGTERM is an interrupt
         before = signal.getsignal(number)
-        with pytest.raises(KeyboardInterrupt), Processes(2) as crew:
+        with pytest.raises(KeyboardInterrupt), ProcessExecutor(2) as crew:
             crew.call(os.getpid)
         assert len(launched) == 2
         assert number == signal.SIGTERM or signal.getsignal(number) is before

@@ -16,8 +16,8 @@ from test_sweep_crew import ended, fragile, task
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.lab.sweep import dask_executor, remote_worker, row_keys
-from archsim.lab.sweep.dask_executor import DaskCrew
-from archsim.lab.sweep.worker import FAILED, OK, Row, Task
+from archsim.lab.sweep.dask_executor import DaskExecutor
+from archsim.lab.sweep.worker import FAILED, OK, SweepRow, SweepTask
 
 pytestmark = pytest.mark.slow  # processes of their own
 
@@ -32,13 +32,13 @@ def cluster() -> Iterator[Any]:
         yield found
 
 
-def crew(cluster: Any, work: Any) -> DaskCrew:
+def crew(cluster: Any, work: Any) -> DaskExecutor:
     import distributed
 
-    return DaskCrew(distributed.Client(cluster, set_as_default=False), work=work)
+    return DaskExecutor(distributed.Client(cluster, set_as_default=False), work=work)
 
 
-def deadly(asked: Task) -> Row:
+def deadly(asked: SweepTask) -> SweepRow:
     """As ``fragile``; ``kill`` and ``kill once``: the worker dies."""
     what, mark = asked.values.get("what"), Path(str(asked.values.get("mark", "")))
     if what == "kill" or (what == "kill once" and not mark.exists()):
@@ -69,11 +69,11 @@ def test_each_fault_is_its_own(cluster: Any, tmp_path: Path) -> None:
     assert all(row.numbers == {"n": float(point)} for point, row in found.items() if row.status == OK)
 
 
-def marked(asked: Task) -> Row:
+def marked(asked: SweepTask) -> SweepRow:
     """Write down the process and wait."""
     Path(f"{asked.values['mark']}{asked.point}").write_text(str(os.getpid()))
     time.sleep(600 * asked.point)
-    return Row(asked, OK)
+    return SweepRow(asked, OK)
 
 
 def test_who_stops_in_the_middle_stops_the_processes(cluster: Any, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_who_stops_in_the_middle_stops_the_processes(cluster: Any, tmp_path: Pat
 
 
 def test_a_chunk_that_comes_after_the_stop_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    orders = remote_worker.Orders("a sweep", os.getcwd(), {}, row_keys.version(), fragile)
+    orders = remote_worker.WorkerOrders("a sweep", os.getcwd(), {}, row_keys.version(), fragile)
     monkeypatch.setattr(remote_worker, "_stopped", set())
     remote_worker.stop("another sweep")
     assert [row.status for row in remote_worker.run(orders, [task(0)], None)] == [OK]
@@ -122,9 +122,9 @@ def test_workers_without_the_file_system_are_refused(
         list(workers.rows([task(0)]))
 
 
-def where(asked: Task) -> Row:
+def where(asked: SweepTask) -> SweepRow:
     """The folder and the environment of the process."""
-    return Row(asked, OK, f"{os.getcwd()} {os.environ.get('ARCHSIM_CACHE')} {os.environ.get('ARCHSIM_PLUGINS')}")
+    return SweepRow(asked, OK, f"{os.getcwd()} {os.environ.get('ARCHSIM_CACHE')} {os.environ.get('ARCHSIM_PLUGINS')}")
 
 
 def test_folder_and_environment_are_the_parents(cluster: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -150,18 +150,18 @@ def test_a_worker_that_leaves_is_not_blamed(cluster: Any, tmp_path: Path) -> Non
         n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
     ) as leaving:
         client = distributed.Client(leaving, set_as_default=False)
-        with ThreadPoolExecutor() as pool, DaskCrew(client, work=slow) as workers:
+        with ThreadPoolExecutor() as pool, DaskExecutor(client, work=slow) as workers:
             pool.submit(leave)
             (row,) = workers.rows([task(0, mark=str(tmp_path / "mark"))])
     assert row.status == OK and len(list(tmp_path.iterdir())) == 3
 
 
-def slow(asked: Task) -> Row:
+def slow(asked: SweepTask) -> SweepRow:
     """Write down the process; the first two are slow."""
     mark = Path(f"{asked.values['mark']}{os.getpid()}")
     mark.write_text("")
     time.sleep(600 if len(list(mark.parent.iterdir())) < 3 else 0)
-    return Row(asked, OK)
+    return SweepRow(asked, OK)
 
 
 def test_without_workers_it_ends_unless_some_are_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,7 @@ def test_without_workers_it_ends_unless_some_are_to_come(monkeypatch: pytest.Mon
         with crew(nobody, fragile) as workers:
             assert list(workers.rows([])) == []
         client = distributed.Client(nobody, set_as_default=False)
-        with ThreadPoolExecutor() as pool, DaskCrew(client, coming=1, work=fragile) as workers:
+        with ThreadPoolExecutor() as pool, DaskExecutor(client, coming=1, work=fragile) as workers:
             pool.submit(lambda: (time.sleep(1.5), nobody.scale(1)))
             assert [row.status for row in workers.rows([task(0)])] == [OK]
             nobody.scale(0)
@@ -182,10 +182,10 @@ def test_without_workers_it_ends_unless_some_are_to_come(monkeypatch: pytest.Mon
                 list(workers.rows([task(1)]))
 
 
-def whose(asked: Task) -> Row:
+def whose(asked: SweepTask) -> SweepRow:
     """The process that works on it, for a second."""
     time.sleep(1.0)
-    return Row(asked, OK, numbers={"process": float(os.getpid())})
+    return SweepRow(asked, OK, numbers={"process": float(os.getpid())})
 
 
 def test_few_tasks_are_spread(cluster: Any) -> None:

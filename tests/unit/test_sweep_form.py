@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from archsim.base.errors import ConfigError, ModelError
-from archsim.lab.explore.problem import Problem
+from archsim.lab.explore.problem import DesignProblem
 from archsim.lab.sweep import search as searching
-from archsim.lab.sweep.axis import Axis
-from archsim.lab.sweep.form import Asked, Goal, Limits, Search, Sweep, read
-from archsim.lab.sweep.points import Grid
+from archsim.lab.sweep.axis import SweepAxis
+from archsim.lab.sweep.form import Sweep, SweepGoal, SweepLimits, SweepModel, SweepSearch, read
+from archsim.lab.sweep.points import SweepGrid
 from archsim.lab.sweep.resolve import resolve
 from tests.unit.fixtures_check import GOLDEN
 
@@ -71,13 +71,13 @@ def test_mistakes_of_form(old: str, new: str, message: str) -> None:
 
 def test_what_the_golden_file_says() -> None:
     found = read(SWEEP, "sweep.yaml")
-    assert (found.name, found.chip, found.models) == ("l1_vs_bandwidth", "golden", (Asked("conv_pair"),))
-    assert found.axes[0] == Axis("l1.size", ("8 KiB", "16 KiB"))
-    assert found.axes[3] == Axis("clock", ("0.8 GHz", "1 GHz", "1.2 GHz"))
+    assert (found.name, found.chip, found.models) == ("l1_vs_bandwidth", "golden", (SweepModel("conv_pair"),))
+    assert found.axes[0] == SweepAxis("l1.size", ("8 KiB", "16 KiB"))
+    assert found.axes[3] == SweepAxis("clock", ("0.8 GHz", "1 GHz", "1.2 GHz"))
     assert found.zips == ((0, 1),)
     assert [str(item) for item in found.constraints] == ["area_mm2 <= 100", "power_avg_w <= 2"]
-    assert found.goals == (Goal("latency_s"), Goal("energy_j"))
-    assert (found.fidelity, found.search, found.limits) == ("exact", Search("grid", 0, 1), Limits())
+    assert found.goals == (SweepGoal("latency_s"), SweepGoal("energy_j"))
+    assert (found.fidelity, found.search, found.limits) == ("exact", SweepSearch("grid", 0, 1), SweepLimits())
 
 
 def test_what_may_be_left_out_or_added() -> None:
@@ -94,14 +94,14 @@ dtype: int8
     found = read(text)
     assert [axis.values for axis in found.axes] == [(1, 2, 4, 8), ("1 KiB", "2 KiB", "4 KiB"), (1, 2, 3)]
     assert [str(goal) for goal in found.goals] == ["max utilization", "max throughput_per_s", "min dram.read_bytes"]
-    assert found.limits == Limits(120.0, 2**30)
+    assert found.limits == SweepLimits(120.0, 2**30)
     assert (found.fidelity, found.objective, found.dtype) == ("fast", "edp", "int8")
     assert found.models[0].label == "conv_pair(batch=2, seq=8)"
 
 
 def test_points_are_all_choices_with_zipped_axes_together() -> None:
     sweep = read(SWEEP)
-    grid = Grid(sweep)
+    grid = SweepGrid(sweep)
     points = list(grid)
     assert grid.shape == (2, 2, 3) and len(points) == len(grid) == 12
     assert {(p.values["l1.size"], p.values["l1.banks"]) for p in points} == {("8 KiB", 4), ("16 KiB", 8)}
@@ -120,7 +120,7 @@ def search(method: str, trials: int, seed: int) -> Sweep:
 def searched(method: str, trials: int, seed: int) -> list[int]:
     """Numbers of the points that are asked for at first."""
     sweep = search(method, trials, seed)
-    return [Grid(sweep).at(choices).number for choices in searching.method(sweep).ask()]
+    return [SweepGrid(sweep).at(choices).number for choices in searching.method(sweep).ask()]
 
 
 @pytest.mark.parametrize("method", ["random", "qmc"])
@@ -134,7 +134,7 @@ def test_points_are_drawn_without_repetition_and_by_the_seed(method: str) -> Non
 
 def test_even_points_take_every_choice_sooner_than_chance() -> None:
     """Of 4 points on axes of 2, 2 and 3 choices, each half of the first two is met twice."""
-    grid = Grid(read(SWEEP))
+    grid = SweepGrid(read(SWEEP))
     for seed in range(8):
         sizes = [grid.point(number).values["l1.size"] for number in searched("qmc", 4, seed)]
         assert 1 <= sizes.count("8 KiB") <= 3
@@ -142,7 +142,7 @@ def test_even_points_take_every_choice_sooner_than_chance() -> None:
 
 def test_a_search_is_over_axes_that_move_alone_and_the_goals_of_all_models() -> None:
     sweep = search("nsga2", 7, 3)
-    assert searching.problem(sweep) == Problem((2, 2, 3), (True, True, True), 2, 7, 3)
+    assert searching.problem(sweep) == DesignProblem((2, 2, 3), (True, True, True), 2, 7, 3)
     assert searching.problem(replace(sweep, models=sweep.models * 3)).goals == 6
     assert searching.problem(search("grid", 7, 3)).spent == 12
 
@@ -162,7 +162,7 @@ def test_a_search_is_over_axes_that_move_alone_and_the_goals_of_all_models() -> 
     ],
 )
 def test_values_that_rise_or_fall_are_ordered(values: tuple[object, ...], ordered: bool) -> None:
-    assert searching.ordered(Axis("key", values)) == ordered
+    assert searching.ordered(SweepAxis("key", values)) == ordered
 
 
 STEPS = "{range: [1, 1000], steps: 1000}"

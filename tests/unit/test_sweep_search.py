@@ -10,16 +10,16 @@ from random import Random
 import pandas as pd
 import pytest
 
-from archsim.lab.explore.problem import Outcome
+from archsim.lab.explore.problem import PointOutcome
 from archsim.lab.kit.options import Requirement
-from archsim.lab.sweep.executor import Crew
-from archsim.lab.sweep.form import Limits, read
+from archsim.lab.sweep.executor import SweepExecutor
+from archsim.lab.sweep.form import SweepLimits, read
 from archsim.lab.sweep.questions import SweepTable
-from archsim.lab.sweep.resolve import Resolved, resolve
-from archsim.lab.sweep.run import Silent, Sweeping
+from archsim.lab.sweep.resolve import ResolvedSweep, resolve
+from archsim.lab.sweep.run import RunningSweep, SilentWatch
 from archsim.lab.sweep.search import outcome, violation
 from archsim.lab.sweep.table import plain
-from archsim.lab.sweep.worker import FAILED, IMPOSSIBLE, OK, Row, Task
+from archsim.lab.sweep.worker import FAILED, IMPOSSIBLE, OK, SweepRow, SweepTask
 from tests.unit.fixtures_check import GOLDEN
 
 SPEC = f"""
@@ -45,17 +45,17 @@ class PowerCutError(Exception):
     """What stops a sweep in the middle."""
 
 
-def row(task: Task) -> Row:
+def row(task: SweepTask) -> SweepRow:
     """What comes of a point, by a formula: small memories are impossible, one clock fails."""
     values = {key: plain(value)[0] for key, value in task.values.items()}
     size, bandwidth, clock = (float(str(values[key])) for key in ("l1.size", "dram.bandwidth", "clock"))
     if size < 8192:
-        return Row(task, IMPOSSIBLE, "too small")
+        return SweepRow(task, IMPOSSIBLE, "too small")
     if clock == 2e8:
-        return Row(task, FAILED, "its process died")
+        return SweepRow(task, FAILED, "its process died")
     latency = (task.model.batch or 1) * (1e12 / bandwidth + 4e12 / clock + 1e7 / size)
     numbers = {"latency_s": latency, "utilization": 1e12 / clock / latency, "area_mm2": size / 2048}
-    return Row(task, OK, "", numbers)
+    return SweepRow(task, OK, "", numbers)
 
 
 class Shuffled:
@@ -70,7 +70,7 @@ class Shuffled:
     def __exit__(self, *_: object) -> None:
         """Nothing to end."""
 
-    def rows(self, tasks: Iterable[Task], seconds: float | None = None) -> Iterator[Row]:
+    def rows(self, tasks: Iterable[SweepTask], seconds: float | None = None) -> Iterator[SweepRow]:
         """See ``Crew.rows``."""
         asked = list(tasks)
         Random(self._order).shuffle(asked)
@@ -82,18 +82,18 @@ class Shuffled:
 
 
 @pytest.fixture(params=SEARCHES, ids=["nsga2", "tpe"])
-def spec(tmp_path: Path, request: pytest.FixtureRequest) -> Resolved:
+def spec(tmp_path: Path, request: pytest.FixtureRequest) -> ResolvedSweep:
     (tmp_path / "tiny.csv").write_text(TOPOLOGY)
     (tmp_path / "sweep.yaml").write_text(SPEC + f"search: {request.param}\n")
     return resolve(tmp_path / "sweep.yaml")
 
 
-def swept(resolved: Resolved, folder: str, crew: Crew) -> SweepTable:
-    with Sweeping(resolved, Path(resolved.file).parent / folder, resume=True) as sweeping:
-        return sweeping.run(crew, Silent())
+def swept(resolved: ResolvedSweep, folder: str, crew: SweepExecutor) -> SweepTable:
+    with RunningSweep(resolved, Path(resolved.file).parent / folder, resume=True) as sweeping:
+        return sweeping.run(crew, SilentWatch())
 
 
-def test_a_search_depends_on_nothing_but_its_seed(spec: Resolved) -> None:
+def test_a_search_depends_on_nothing_but_its_seed(spec: ResolvedSweep) -> None:
     """Whatever the order in which rows come back, and however often it is cut off and goes on."""
     calm = swept(spec, "calm", Shuffled(1))
     assert len(calm) == 120 and calm["point"].nunique() == 60
@@ -113,17 +113,17 @@ def test_a_search_depends_on_nothing_but_its_seed(spec: Resolved) -> None:
     assert other["point"].unique().tolist() != calm["point"].unique().tolist()
 
 
-def test_known_rows_are_not_run_again(spec: Resolved) -> None:
+def test_known_rows_are_not_run_again(spec: ResolvedSweep) -> None:
     calm = swept(spec, "calm", Shuffled(1))
     pd.testing.assert_frame_equal(swept(spec, "calm", Shuffled(1, lasts=0)), calm)
 
 
-def test_what_failed_is_run_again_under_other_limits(spec: Resolved) -> None:
+def test_what_failed_is_run_again_under_other_limits(spec: ResolvedSweep) -> None:
     failed = int((swept(spec, "calm", Shuffled(1))["status"] == "failed").sum())
-    longer = replace(spec, sweep=replace(spec.sweep, limits=Limits(seconds=60.0)))
+    longer = replace(spec, sweep=replace(spec.sweep, limits=SweepLimits(seconds=60.0)))
     folder = Path(spec.file).parent / "calm"
-    with Sweeping(longer, folder, resume=True) as sweeping:
-        sweeping.run(Shuffled(1, lasts=failed), Silent())
+    with RunningSweep(longer, folder, resume=True) as sweeping:
+        sweeping.run(Shuffled(1, lasts=failed), SilentWatch())
     assert failed
     swept(longer, "calm", Shuffled(1, lasts=0))
     with pytest.raises(PowerCutError):
@@ -134,8 +134,8 @@ def test_the_goals_of_all_models_are_told_and_what_they_miss() -> None:
     sweep = read(SPEC)
     good = {"latency_s": 2.0, "utilization": 0.5, "area_mm2": 32.0}
     large = {"latency_s": 1.0, "utilization": 0.75, "area_mm2": 128.0}
-    assert outcome(sweep, [good, large]) == Outcome((2.0, -0.5, 1.0, -0.75), (0.0, 0.5))
-    assert outcome(sweep, [good, None]) == Outcome(None, (0.0, float("inf")))
+    assert outcome(sweep, [good, large]) == PointOutcome((2.0, -0.5, 1.0, -0.75), (0.0, 0.5))
+    assert outcome(sweep, [good, None]) == PointOutcome(None, (0.0, float("inf")))
     assert outcome(sweep, [{**good, "utilization": None}]).costs is None
 
 

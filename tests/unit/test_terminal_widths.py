@@ -18,7 +18,7 @@ from archsim.report.compare import terminal as compare_table
 from archsim.report.compare.rows import figure_rows, part_rows
 from archsim.report.kit.console import folded
 from archsim.report.kit.number_format import count, percent
-from archsim.report.kit.text_grid import Bar, Column, Grid
+from archsim.report.kit.text_grid import BarCell, GridColumn, TextGrid
 from archsim.report.noc import terminal as noc_terminal
 from archsim.report.run import terminal
 from archsim.report.run.layer_rows import why_rows
@@ -35,10 +35,15 @@ WHY: list[dict[str, Any]] = [
         "gain_percent": None, "area_mm2": None, "power_mw": None, "reason": "conv1 does not fit into l1 of 64 KiB",
     },
 ]  # fmt: skip
-HEADS = (Column("name of the layer", "name"), Column("", "bar"), Column("cycles' worth"), Column("energy", rank=1))
+HEADS = (
+    GridColumn("name of the layer", "name"),
+    GridColumn("", "bar"),
+    GridColumn("cycles' worth"),
+    GridColumn("energy", rank=1),
+)
 ROWS = [
-    ("a_layer_with_a_long_name_1", Bar(0, 0.5), "1,234,567", "12.34 mJ"),
-    ("short", Bar(0.5, 0.501), "7", "< 0.1 %"),
+    ("a_layer_with_a_long_name_1", BarCell(0, 0.5), "1,234,567", "12.34 mJ"),
+    ("short", BarCell(0.5, 0.501), "7", "< 0.1 %"),
 ]
 
 
@@ -65,7 +70,7 @@ def headings(text: str) -> str:
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
 def test_numbers_and_headings_of_a_grid_are_whole(width: int) -> None:
-    text = printed(Grid(HEADS, ROWS), width)
+    text = printed(TextGrid(HEADS, ROWS), width)
     assert "1,234,567" in text and "\N{HORIZONTAL ELLIPSIS}" not in headings(text)
     assert ("12.34 mJ" in text and "< 0.1 %" in text) or "left out here: energy; --format json" in text
     for word in ("name", "layer", "cycles'", "worth"):
@@ -75,7 +80,7 @@ def test_numbers_and_headings_of_a_grid_are_whole(width: int) -> None:
 def test_bars_shrink_then_go_then_names_are_cut_then_a_column_is_left_out() -> None:
     kinds, bars = [], []
     for width in range(110, 28, -1):
-        text = printed(Grid(HEADS, ROWS), width)
+        text = printed(TextGrid(HEADS, ROWS), width)
         blocks = text.count("\N{FULL BLOCK}")
         bars.append(blocks)
         kinds.append((blocks > 0, "\N{HORIZONTAL ELLIPSIS}" not in text, "left out" not in text))
@@ -86,7 +91,7 @@ def test_bars_shrink_then_go_then_names_are_cut_then_a_column_is_left_out() -> N
 
 
 def test_a_text_is_cut_behind_a_word_and_not_behind_a_number() -> None:
-    found = Grid((Column("", "text"), Column("n")), [("clock 200 MHz, voltage", "1")])
+    found = TextGrid((GridColumn("", "text"), GridColumn("n")), [("clock 200 MHz, voltage", "1")])
     assert found.text(20).splitlines()[-1].split() == ["clock", "200", "MHz\N{HORIZONTAL ELLIPSIS}", "1"]
     assert found.text(17).splitlines()[-1].split() == ["clock\N{HORIZONTAL ELLIPSIS}", "1"]
 

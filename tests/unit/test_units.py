@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from archsim.base import units
 from archsim.base.errors import ConfigError
 
-KINDS = [kind for kind in vars(units).values() if isinstance(kind, units.Kind)]
+KINDS = [kind for kind in vars(units).values() if isinstance(kind, units.QuantityKind)]
 EXACT = [
     ("1 GiB", units.SIZE, 2**30),
     ("1 GB", units.SIZE, 10**9),
@@ -41,7 +41,7 @@ EXACT = [
 
 
 @pytest.mark.parametrize(("text", "kind", "value"), EXACT, ids=[f"{t} {k.name}" for t, k, _ in EXACT])
-def test_exact_values(text: str, kind: units.Kind, value: Fraction) -> None:
+def test_exact_values(text: str, kind: units.QuantityKind, value: Fraction) -> None:
     assert units.parse(text, kind) == value
     assert units.parse(text.replace(" ", ""), kind) == value
 
@@ -81,7 +81,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("value", "kind", "message"), BAD, ids=[repr(value)[:20] for value, _, _ in BAD])
-def test_messages(value: object, kind: units.Kind, message: str) -> None:
+def test_messages(value: object, kind: units.QuantityKind, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         units.parse(value, kind)
     assert message in str(error.value)
@@ -107,7 +107,7 @@ def test_plain_numbers_refused(value: object) -> None:
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.fractions(min_value=0, max_value=10**15, max_denominator=10**6), st.sampled_from(KINDS))
-def test_exact_text_reads_back(value: Fraction, kind: units.Kind) -> None:
+def test_exact_text_reads_back(value: Fraction, kind: units.QuantityKind) -> None:
     """What ``exact`` writes is read back to the very same number, in every kind of quantity."""
     assert units.parse(units.exact(value, kind), kind) == value
 
@@ -123,7 +123,7 @@ def test_exact_text_reads_back(value: Fraction, kind: units.Kind) -> None:
         (0, units.TIME, "0 ps"),
     ],
 )
-def test_exact_text_is_short(value: int, kind: units.Kind, text: str) -> None:
+def test_exact_text_is_short(value: int, kind: units.QuantityKind, text: str) -> None:
     assert units.exact(value, kind) == text
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archsim.ir.program import Affine, Command, Edge, Extent, Loop, Node, Queue, Token, When
+from archsim.ir.program import Affine, Command, CommandLoop, Extent, LoopEdge, ProgramNode, Queue, Token, When
 from archsim.ir.unroll import unroll
 
 Run = tuple[Command, dict[str, int], dict[str, int]]
@@ -19,7 +19,7 @@ def conditions(loops: int) -> st.SearchStrategy[When]:
     if not loops:
         return st.just(())
     variables = st.sampled_from([f"v{n}" for n in range(loops)])
-    edges = st.builds(Edge, st.sampled_from(("first", "last")), variables, st.booleans())
+    edges = st.builds(LoopEdge, st.sampled_from(("first", "last")), variables, st.booleans())
     return st.lists(edges, max_size=3).map(tuple)
 
 
@@ -38,15 +38,15 @@ def commands(draw: st.DrawFn, loops: int) -> Command:
 
 
 @st.composite
-def nodes(draw: st.DrawFn, loops: int = 0) -> Node:
+def nodes(draw: st.DrawFn, loops: int = 0) -> ProgramNode:
     """A command, or a loop of nodes."""
     if loops == DEEPEST or draw(st.booleans()):
         return draw(commands(loops))
     body = draw(st.lists(nodes(loops + 1), min_size=1, max_size=2))
-    return Loop(f"v{loops}", draw(st.integers(1, 3)), tuple(body))
+    return CommandLoop(f"v{loops}", draw(st.integers(1, 3)), tuple(body))
 
 
-def runs(node: Node, env: dict[str, int], trips: dict[str, int]) -> Iterator[Run]:
+def runs(node: ProgramNode, env: dict[str, int], trips: dict[str, int]) -> Iterator[Run]:
     """Every repetition of a node, whether its condition holds or not."""
     if isinstance(node, Command):
         yield node, env, trips
@@ -68,7 +68,9 @@ def tokens(listed: tuple[Token, ...], env: dict[str, int], trips: dict[str, int]
 
 
 @given(st.lists(nodes(), min_size=1, max_size=3))
-def test_commands_are_those_whose_conditions_hold_with_the_tokens_whose_conditions_hold(body: list[Node]) -> None:
+def test_commands_are_those_whose_conditions_hold_with_the_tokens_whose_conditions_hold(
+    body: list[ProgramNode],
+) -> None:
     expected = [
         (
             command,
@@ -90,7 +92,7 @@ def test_commands_are_those_whose_conditions_hold_with_the_tokens_whose_conditio
 def test_repetitions_share_their_extents_tokens_and_what_is_kept_of_them() -> None:
     command = Command("c", "SYNC", "layer", waits=(Token("a"),), extents=(Extent("x", 4),))
     other = Command("d", "SYNC", "layer", waits=(Token("a"),))
-    queue = Queue("core[0].array", "array", "mxu", (Loop("v0", 2, (command, other)),))
+    queue = Queue("core[0].array", "array", "mxu", (CommandLoop("v0", 2, (command, other)),))
     first, between, second, _ = unroll(queue)
     assert first.extents is second.extents
     assert first.kept is second.kept is not between.kept
@@ -104,9 +106,9 @@ def test_what_is_made_of_tokens_is_made_once_for_all_commands_that_share_them() 
         made.append(waits)
         return len(made)
 
-    first = Command("c", "SYNC", "layer", waits=(Token("a"), Token("b", when=(Edge("first", "v0"),))))
+    first = Command("c", "SYNC", "layer", waits=(Token("a"), Token("b", when=(LoopEdge("first", "v0"),))))
     other = Command("d", "SYNC", "layer", waits=(Token("a"),), signals=(Token("e"),))
-    queue = Queue("core[0].array", "array", "mxu", (Loop("v0", 3, (first, other)),))
+    queue = Queue("core[0].array", "array", "mxu", (CommandLoop("v0", 3, (first, other)),))
     steps = list(unroll(queue, takes, dict))
     assert made == [(("a", 1), ("b", 1)), (("a", 1),)]
     assert [step.takes for step in steps] == [1, 2, 2, 2, 2, 2]

@@ -7,7 +7,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from archsim.ir.program import Tensor
+from archsim.ir.program import PlacedTensor
 from archsim.ir.workload import View
 from mapper.execute.views import view_bytes
 from tests.tools.networks import FEATURES, network
@@ -70,7 +70,7 @@ def test_the_report_names_every_false_alarm_every_reason_and_every_miss() -> Non
 
 def test_a_view_of_images_of_one_pixel_with_a_border() -> None:
     """Rows, columns and images lie a pixel apart in the Workload; in memory images move, by what the border takes."""
-    stored = Tensor("t", "l1", 0, 198, "int8", "inputs", (2, 1, 1, 11), (99, 33, 11, 1), origin=44)
+    stored = PlacedTensor("t", "l1", 0, 198, "int8", "inputs", (2, 1, 1, 11), (99, 33, 11, 1), origin=44)
     offset, strides = view_bytes(stored, View("t", 5, (11, 11, 11, 1)))
     assert (offset, strides[0], strides[3]) == (49, 99, 1)
     assert view_bytes(stored, View("t", 16, (11, 11, 11, 1)))[0] == 44 + 99 + 5

@@ -14,8 +14,8 @@ from onnx import TensorProto, helper, numpy_helper
 from archsim.base.errors import ConfigError, ModelError
 from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
-from archsim.lab.verify.numbered import Asked
-from archsim.lab.verify.outcome import Outcome
+from archsim.lab.verify.numbered import VerifyOptions
+from archsim.lab.verify.outcome import VerifyOutcome
 
 node = helper.make_node
 
@@ -41,8 +41,8 @@ def saved(
     return path
 
 
-def verified(path: Path, lookups: dict[str, str] | None = None, **asked: Any) -> Outcome:
-    return verify(Asked(Job(path, "edge_npu", lookups=lookups or {}), interleavings=3, **asked))
+def verified(path: Path, lookups: dict[str, str] | None = None, **asked: Any) -> VerifyOutcome:
+    return verify(VerifyOptions(Job(path, "edge_npu", lookups=lookups or {}), interleavings=3, **asked))
 
 
 EMBED = node("Gather", ["t", "i"], ["e"], name="emb")

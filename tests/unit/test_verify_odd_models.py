@@ -16,8 +16,8 @@ from archsim.base.errors import ConfigError
 from archsim.ir.graph import UnsupportedError
 from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
-from archsim.lab.verify.numbered import Asked
-from archsim.lab.verify.outcome import Outcome
+from archsim.lab.verify.numbered import VerifyOptions
+from archsim.lab.verify.outcome import VerifyOutcome
 from archsim.lab.verify.program import verify_program
 
 node = helper.make_node
@@ -37,10 +37,10 @@ class Odd:
     stored: dict[str, Any] = field(default_factory=dict)
     output: str = "y"
 
-    def verified(self, folder: Path, **asked: Any) -> Outcome:
+    def verified(self, folder: Path, **asked: Any) -> VerifyOutcome:
         path = save(folder, model(self.nodes, self.inputs, [self.output], self.stored))
         job = Job(path, asked.pop("chip", "edge_npu"), dtype=asked.pop("dtype", None), seed=asked.pop("seed", 0))
-        return verify(Asked(job, **asked))
+        return verify(VerifyOptions(job, **asked))
 
 
 MATRIX = {"x": (3, 5)}
@@ -139,10 +139,10 @@ queue store engine store unit dma:
 """
 
 
-def asked(folder: Path, text: str, **more: Any) -> Asked:
+def asked(folder: Path, text: str, **more: Any) -> VerifyOptions:
     path = folder / "p.asm"
     path.write_text(text)
-    return Asked(Job(str(path), "edge_npu"), **more)
+    return VerifyOptions(Job(str(path), "edge_npu"), **more)
 
 
 def test_nothing_compared_is_not_verified(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from archsim.ir.program import Program
 from archsim.lab.run.job import Job, build
 from archsim.lab.verify.judge import largest_share
 from archsim.lab.verify.model import verify
-from archsim.lab.verify.numbered import Asked
-from archsim.lab.verify.outcome import Check, Outcome, Row
+from archsim.lab.verify.numbered import VerifyOptions
+from archsim.lab.verify.outcome import VerifyCheck, VerifyOutcome, VerifyRow
 from archsim.lab.verify.program import verify_program
 from archsim.report.checks import verification
 
@@ -45,7 +45,7 @@ def pooled(offset: float) -> onnx.ModelProto:
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
 def test_a_result_whose_true_value_is_zero_is_judged_by_its_terms(tmp_path: Path, offset: float) -> None:
     """Noise alone is left: a share of the largest element means nothing, and is far above one in ten thousand."""
-    outcome = verify(Asked(Job(save(tmp_path, pooled(offset)), "edge_npu"), numbers="float"))
+    outcome = verify(VerifyOptions(Job(save(tmp_path, pooled(offset)), "edge_npu"), numbers="float"))
     assert outcome.met, outcome.checks
     rows = {row.name: row for row in outcome.checks[0].rows}
     assert rows["pooled"].error > 1e-3 and rows["enlarged"].error > 1e-3
@@ -75,12 +75,12 @@ def with_factor(program: Program, name: str, times: float) -> Program:
     return put(program, command, replace(command, functions=functions))
 
 
-def against(folder: Path, times: float, **asked: Any) -> Outcome:
+def against(folder: Path, times: float, **asked: Any) -> VerifyOutcome:
     path = save(folder, scaled(3.0))
     program = with_factor(build(Job(path, "edge_npu")).program, "scaled.vector", times)
     text = folder / "p.asm"
     text.write_text(print_program(program))
-    return verify_program(Asked(Job(str(text), "edge_npu"), against=str(path), numbers="float", **asked))
+    return verify_program(VerifyOptions(Job(str(text), "edge_npu"), against=str(path), numbers="float", **asked))
 
 
 def test_a_factor_wrong_by_three_in_a_hundred_thousand_is_found(tmp_path: Path) -> None:
@@ -110,14 +110,14 @@ def test_a_share_is_of_what_is_allowed_at_that_element() -> None:
 
 
 def test_an_infinite_difference_is_printed_and_is_valid_json() -> None:
-    row = Row("a", "Relu", "a.y", 4, np.inf, 1, False, "NumPy", False, np.inf)
-    outcome = Outcome("net", "chip", 3, 0, "drawn", (Check("float32", "NumPy", "close", 1, (row,)),))
+    row = VerifyRow("a", "Relu", "a.y", 4, np.inf, 1, False, "NumPy", False, np.inf)
+    outcome = VerifyOutcome("net", "chip", 3, 0, "drawn", (VerifyCheck("float32", "NumPy", "close", 1, (row,)),))
     found = json.loads(verification.to_json(outcome))["checks"][0]
     assert found["worst_error"] is None and found["rows"][0]["share"] is None
     assert "a (Relu): 1 of 4 elements differ, error infinite" in verification.to_table(outcome)
 
 
 def test_the_table_says_how_much_of_the_bound_was_taken(tmp_path: Path) -> None:
-    outcome = verify(Asked(Job(save(tmp_path, scaled(3.0)), "edge_npu"), numbers="float"))
+    outcome = verify(VerifyOptions(Job(save(tmp_path, scaled(3.0)), "edge_npu"), numbers="float"))
     (line,) = [line for line in verification.to_table(outcome).splitlines() if "float32" in line]
     assert "within the rounding of what each element adds up" in line and "% of the bound" in line

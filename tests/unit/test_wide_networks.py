@@ -11,7 +11,7 @@ from archsim.lab.run.job import Job, load_chip
 from archsim.lab.what_if.variants import variants
 from archsim.noc.channel_load import link_loads
 from archsim.noc.traffic import by_name
-from archsim.noc.ways import Ways
+from archsim.noc.ways import ShortestWays
 from archsim.report.charts.network import RAMP, legend
 from archsim.report.charts.network import network as drawn
 from archsim.spec.load import replace
@@ -29,7 +29,7 @@ def test_loads_of_links_are_those_of_every_pair(topology: str, shape: tuple[int,
     """Where there is one way alone: each pair's share on every link of its way."""
     found, routes = network(topology, shape)
     pattern = by_name(name, len(found.nodes), found.shape)
-    ways, flow = Ways(found, routes), dict.fromkeys(found.links, 0.0)
+    ways, flow = ShortestWays(found, routes), dict.fromkeys(found.links, 0.0)
     for source in range(len(found.nodes)):
         for target in pattern.drawn:
             if source != target:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from archsim.facts.dram.device import Device
+from archsim.facts.dram.device import DramChannel
 from archsim.lab.validate import dram
 from archsim.lab.validate.dram_configs import read
 from archsim.lab.validate.dram_streams import stream
-from archsim.memory.dram.trace import Replayed, replay
+from archsim.memory.dram.trace import ReplayedTrace, replay
 from tests.tools.dram_commands import named
 
 DATA = Path(__file__).parents[2] / "studies" / "validation" / "dram"
@@ -45,7 +45,7 @@ def test_runs_on_several_channels_and_of_long_queues_are_exact() -> None:
     assert (alone.cases, alone.exact) == (1, 1)
 
 
-def run_of(row: dict[str, Any], requests_per_cycle: int | None) -> Replayed:
+def run_of(row: dict[str, Any], requests_per_cycle: int | None) -> ReplayedTrace:
     device, mapping, policy, channels = read(row["config"], MANY_CONFIGS[row["config"]], row["req_bytes"])
     requests = stream(row["pattern"], row["n"], row["req_bytes"], row["num"], row["den"])
     return replay(device, mapping, policy, *requests, channels, requests_per_cycle=requests_per_cycle)
@@ -76,7 +76,7 @@ def test_every_command_is_the_reference_s(name: str) -> None:
     assert digest([",".join(map(str, row)) for row in sorted(times.tolist())]) == golden["reads_sha256"]
 
 
-def commands(device: Device, result: Replayed) -> list[str]:
+def commands(device: DramChannel, result: ReplayedTrace) -> list[str]:
     """cycle, command, rank and, but for commands to a whole rank, bank group, bank, row, column."""
     assert result.commands is not None
     rows = result.commands[0]

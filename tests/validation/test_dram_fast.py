@@ -9,10 +9,10 @@ import pytest
 import archsim as ax
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
-from archsim.facts.dram.device import Dram, Policy
+from archsim.facts.dram.device import ControllerPolicy, DramMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
-from archsim.memory.dram.interface import Completion, DramModel, Transfer
+from archsim.memory.dram.interface import DramModel, Transfer, TransferCompletion
 
 PARTS = [("ddr4", 3200), ("lpddr5", 6400), ("lpddr4", 4267), ("hbm2", 2400)]
 KINDS = {  # run bytes, runs, pitch
@@ -24,13 +24,13 @@ KINDS = {  # run bytes, runs, pitch
 TRANSFERS = 40
 
 
-def part_of(standard: str, speed: int) -> Dram:
+def part_of(standard: str, speed: int) -> DramMemory:
     width, capacity = catalogue.usual(standard)
     return catalogue.dram(standard, speed, width, 4, 4 * capacity)
 
 
-def fast(part: Dram) -> FastDram:
-    return FastDram(part, Policy(), by_name(DEFAULT, part.device), interleave_bytes=part.device.burst_bytes)
+def fast(part: DramMemory) -> FastDram:
+    return FastDram(part, ControllerPolicy(), by_name(DEFAULT, part.device), interleave_bytes=part.device.burst_bytes)
 
 
 def tiles(kind: str, seed: int) -> list[Transfer]:
@@ -42,7 +42,7 @@ def tiles(kind: str, seed: int) -> list[Transfer]:
     ]
 
 
-def drive(model: DramModel, transfers: list[Transfer], engines: int) -> list[Completion]:
+def drive(model: DramModel, transfers: list[Transfer], engines: int) -> list[TransferCompletion]:
     """Completions with ``engines`` transfers under way at any time."""
     todo, found = list(reversed(transfers)), []
     model.submit(0, [todo.pop() for _ in range(engines)])
@@ -53,7 +53,7 @@ def drive(model: DramModel, transfers: list[Transfer], engines: int) -> list[Com
     return found
 
 
-def error(part: Dram, transfers: list[Transfer], engines: int) -> float:
+def error(part: DramMemory, transfers: list[Transfer], engines: int) -> float:
     exact, quick = drive(DramController(part), transfers, engines), drive(fast(part), transfers, engines)
     assert sorted(done.id for done in quick) == sorted(done.id for done in exact)
     assert {done.id: done.pin_bytes for done in quick} == {done.id: done.pin_bytes for done in exact}

@@ -15,13 +15,13 @@ import archsim
 from archsim.energy.chip import tables_for
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Nest
-from archsim.frontend.foreign.design import Design
+from archsim.frontend.foreign.design import ForeignDesign
 from archsim.frontend.foreign.load import bring
 from archsim.frontend.load import load_model
 from archsim.ir.mapping import Keep, Loop
-from archsim.lab.validate.mapping_files import Recorded, read
+from archsim.lab.validate.mapping_files import RecordedMapping, read
 from archsim.lab.validate.suite import default_reference
-from archsim.lab.validate.zigzag_files import Accelerator, einsum_of
+from archsim.lab.validate.zigzag_files import ZigzagAccelerator, einsum_of
 from archsim.lab.validate.zigzag_files import read as read_zigzag
 from archsim.spec.load import load
 from mapper.looptree.conventions import ACCELFORGE
@@ -37,14 +37,14 @@ CLOCK_HZ = 1e9
 SAME = 1e-6
 
 
-def on_axes(recorded: Recorded, names: dict[str, str]) -> Tree:
+def on_axes(recorded: RecordedMapping, names: dict[str, str]) -> Tree:
     """The recorded mapping with the fan-outs' names as imported."""
     nodes = [node if isinstance(node, Keep) or not node.axis else Loop(node.dim, node.tile, names[node.axis])
              for node in recorded.nest.nodes]  # fmt: skip
     return replace(recorded.nest, nodes=tuple(nodes))
 
 
-def agrees(recorded: Recorded, ours: Hierarchy, names: dict[str, str]) -> None:
+def agrees(recorded: RecordedMapping, ours: Hierarchy, names: dict[str, str]) -> None:
     """The recorded mapping has the recorded figures."""
     cost = evaluate(on_axes(recorded, names), ours, ACCELFORGE)
     assert cost.energy_j == pytest.approx(recorded.energy_j, rel=SAME)
@@ -139,7 +139,7 @@ def figures(memory: Memory) -> tuple[object, ...]:
     return memory.name, memory.keep, prices, rates, memory.combine
 
 
-def matches(design: Design, accelerator: Accelerator, output_bits: dict[str, int]) -> None:
+def matches(design: ForeignDesign, accelerator: ZigzagAccelerator, output_bits: dict[str, int]) -> None:
     """Parts are those of the recorded accelerator, but latches of its model and what is outside."""
     ours = hierarchy(design, NAMES, 1.0)
     theirs = accelerator.hierarchy(output_bits)

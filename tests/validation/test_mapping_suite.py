@@ -129,9 +129,9 @@ def test_a_mapping_that_does_not_fit_fails(tmp_path: Path) -> None:
 
 def test_a_search_that_is_worse_fails() -> None:
     """Only an excess is an error."""
-    assert suite.AtMost("less", 2.0, 1.0).error_pct == 0
-    assert suite.AtMost("equal", 2.0, 2.0).error_pct == 0
-    assert suite.AtMost("more", 2.0, 2.0 * (1 + 1e-8)).error_pct == pytest.approx(1e-6)
+    assert suite.AtMostCase("less", 2.0, 1.0).error_pct == 0
+    assert suite.AtMostCase("equal", 2.0, 2.0).error_pct == 0
+    assert suite.AtMostCase("more", 2.0, 2.0 * (1 + 1e-8)).error_pct == pytest.approx(1e-6)
 
 
 def test_what_cannot_be_read_is_skipped_with_a_reason(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from archsim.base.errors import ConfigError
 from archsim.lab.validate.suite import default_reference
 from archsim.lab.validate.zigzag_compare import ANY_DIMS, best, price
-from archsim.lab.validate.zigzag_files import Accelerator, Layer, read
+from archsim.lab.validate.zigzag_files import ZigzagAccelerator, ZigzagLayer, read
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import OBJECTIVES
@@ -28,7 +28,7 @@ SECONDS = 1.0  # of a search; one template is always searched to its end
 ROUNDING = 1e-4  # parts of port words: ZigZag rounds some
 
 
-def layers() -> list[tuple[Accelerator, Layer]]:
+def layers() -> list[tuple[ZigzagAccelerator, ZigzagLayer]]:
     """Every recorded layer with its accelerator."""
     found = []
     for name in (GEMM, BERT, RESNET):
@@ -41,7 +41,7 @@ LAYERS = layers()
 IDS = [layer.name for _, layer in LAYERS]
 
 
-def one(file: str, name: str) -> tuple[Accelerator, Layer]:
+def one(file: str, name: str) -> tuple[ZigzagAccelerator, ZigzagLayer]:
     """A layer by name."""
     accelerator, found = read(FOLDER / f"{file}.json")
     return accelerator, next(layer for layer in found if layer.name == name)
@@ -62,7 +62,7 @@ def test_all_are_here() -> None:
 
 
 @pytest.mark.parametrize(("accelerator", "layer"), LAYERS, ids=IDS)
-def test_its_weights_cost_what_it_says(accelerator: Accelerator, layer: Layer) -> None:
+def test_its_weights_cost_what_it_says(accelerator: ZigzagAccelerator, layer: ZigzagLayer) -> None:
     """No difference of models concerns them where a memory outside holds them first."""
     for recorded in layer.best.values():
         ours = price(accelerator, layer, recorded.nest).level_pj
@@ -72,7 +72,7 @@ def test_its_weights_cost_what_it_says(accelerator: Accelerator, layer: Layer) -
 
 
 @pytest.mark.parametrize(("accelerator", "layer"), LAYERS, ids=IDS)
-def test_its_outputs_differ_by_the_first_partial_sums(accelerator: Accelerator, layer: Layer) -> None:
+def test_its_outputs_differ_by_the_first_partial_sums(accelerator: ZigzagAccelerator, layer: ZigzagLayer) -> None:
     """Less where the first partial sum is not read, more where a part of a word counts as one (3.9 of 4 in fc)."""
     for recorded in layer.best.values():
         ours = price(accelerator, layer, recorded.nest).level_pj
@@ -85,7 +85,7 @@ def test_its_outputs_differ_by_the_first_partial_sums(accelerator: Accelerator, 
 
 
 @pytest.mark.parametrize(("accelerator", "layer"), LAYERS, ids=IDS)
-def test_its_totals(accelerator: Accelerator, layer: Layer) -> None:
+def test_its_totals(accelerator: ZigzagAccelerator, layer: ZigzagLayer) -> None:
     """Energy within 8 %: padding and data written first above, narrow accesses and first partial sums below."""
     for recorded in layer.best.values():
         ours = price(accelerator, layer, recorded.nest)

@@ -10,7 +10,7 @@ import pytest
 from archsim.facts.noc.catalogue import network
 from archsim.lab.validate import noc
 from archsim.noc import traffic
-from archsim.noc.offered import Offered, offer
+from archsim.noc.offered import OfferedLoad, offer
 from archsim.noc.parameters import RouterParameters
 
 DATA = Path(__file__).parents[2] / "studies" / "validation" / "noc"
@@ -39,7 +39,7 @@ def test_loading_the_kernel_is_not_in_the_speed(monkeypatch: pytest.MonkeyPatch)
     """On a clock that only the measurements move, the first of which takes as long as a kernel takes to load."""
     now, calls = [0.0], iter([1000.0])
 
-    def measured(*arguments: object, **options: object) -> Offered:
+    def measured(*arguments: object, **options: object) -> OfferedLoad:
         found = offer(*arguments, **options)  # type: ignore[arg-type]
         now[0] += next(calls, found.cycles / 1e6)
         return found

@@ -129,7 +129,7 @@ def test_default_reference_of_an_unknown_suite() -> None:
 
 def test_scores() -> None:
     """Errors are relative to the expected figure; a threshold in percent is inclusive."""
-    cases = [suite.Scored("a", 100, 98), suite.Scored("b", 0, 5), suite.Scored("c", 0, 0)]
+    cases = [suite.ScoredCase("a", 100, 98), suite.ScoredCase("b", 0, 5), suite.ScoredCase("c", 0, 0)]
     assert [case.error_pct for case in cases] == [2.0, 100.0, 0.0]
     result = suite.summarize("any", cases, threshold=2.0, speed={})
     assert (result.passed, result.exact, result.failed) == (2, 1, (cases[1],))

@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archsim.facts.dataflows.fold import (
+    ArrayMoves,
     ArrayShape,
     FanoutSpec,
     Fold,
-    Moves,
     Nest,
     RegisterSpec,
     actions_of,
@@ -78,9 +78,9 @@ def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulat
         ),
         inner_actions=actions_of(
             size.macs,
-            a=Moves(size.macs, size.macs, size.macs),
-            b=Moves(size.macs, weights, weights),
-            acc=Moves(0, 0, sums_in + passes * outputs),
+            a=ArrayMoves(size.macs, size.macs, size.macs),
+            b=ArrayMoves(size.macs, weights, weights),
+            acc=ArrayMoves(0, 0, sums_in + passes * outputs),
         ),
     )
 

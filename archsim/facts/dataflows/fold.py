@@ -40,7 +40,7 @@ class Nest:
             raise ModelError(f"loop nest: a dim is used twice among {', '.join(dims)}")
 
 
-class Sizes(NamedTuple):
+class NestSizes(NamedTuple):
     """Extents of the four parts of a nest: products over their dims."""
 
     batch: int
@@ -54,9 +54,9 @@ class Sizes(NamedTuple):
         return self.batch * self.m * self.n * self.k
 
 
-def sizes(nest: Nest, extents: Mapping[str, int]) -> Sizes:
+def sizes(nest: Nest, extents: Mapping[str, int]) -> NestSizes:
     """Extents of batch, m, n, k; raises ModelError when a dim has no extent or one below 1."""
-    return Sizes(
+    return NestSizes(
         _product(nest.batch, extents),
         _product(nest.m, extents),
         _product(nest.n, extents),
@@ -117,7 +117,7 @@ class ArrayShape:
                 raise ConfigError(f"array option '{option}: true' has no meaning for dataflow '{dataflow}'")
 
 
-class Stream(NamedTuple):
+class EdgeStream(NamedTuple):
     """Elements of one operand that cross the array's edge; one access moves one element.
 
     ``direction`` as the memory outside sees it: read (into the array) or write (out of it).
@@ -127,7 +127,7 @@ class Stream(NamedTuple):
     direction: str
 
 
-class Moves(NamedTuple):
+class ArrayMoves(NamedTuple):
     """Uses of one operand inside the array, in elements: register reads, register writes, PE-to-PE hops."""
 
     reads: int
@@ -152,7 +152,7 @@ class Fold:
     cycles_fill: int
     cycles_stream: int
     cycles_drain: int
-    streams: Mapping[str, Stream]
+    streams: Mapping[str, EdgeStream]
     inner_actions: Mapping[str, int]
 
     @property
@@ -199,17 +199,17 @@ def registers_of(bits: Mapping[str, int], entries: Mapping[str, int]) -> tuple[R
     )
 
 
-def streams_of(*, a: int, b: int, acc_read: int, acc_write: int) -> dict[str, Stream]:
+def streams_of(*, a: int, b: int, acc_read: int, acc_write: int) -> dict[str, EdgeStream]:
     """The four edge streams from their element counts."""
     return {
-        "a": Stream(a, "read"),
-        "b": Stream(b, "read"),
-        "acc_read": Stream(acc_read, "read"),
-        "acc_write": Stream(acc_write, "write"),
+        "a": EdgeStream(a, "read"),
+        "b": EdgeStream(b, "read"),
+        "acc_read": EdgeStream(acc_read, "read"),
+        "acc_write": EdgeStream(acc_write, "write"),
     }
 
 
-def actions_of(macs: int, *, a: Moves, b: Moves, acc: Moves) -> dict[str, int]:
+def actions_of(macs: int, *, a: ArrayMoves, b: ArrayMoves, acc: ArrayMoves) -> dict[str, int]:
     """The inner actions from the MAC count and the moves of the three operands."""
     return {
         "mac": macs,

@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archsim.facts.dataflows.fold import (
+    ArrayMoves,
     ArrayShape,
     FanoutSpec,
     Fold,
-    Moves,
     Nest,
+    NestSizes,
     RegisterSpec,
-    Sizes,
     actions_of,
     ceil_div,
     fanouts_of,
@@ -61,7 +61,7 @@ def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulat
     row_folds = ceil_div(size.m, array.rows)
     col_folds = ceil_div(size.n, array.cols)
     outputs = size.batch * size.m * size.n
-    shifted = Moves(size.macs, size.macs, size.macs)
+    shifted = ArrayMoves(size.macs, size.macs, size.macs)
     return Fold(
         *timing(
             folds=size.batch * row_folds * col_folds,
@@ -83,7 +83,7 @@ def _refuse_options(array: ArrayShape) -> None:
     array.refuse("output_stationary", "weight_double_buffer")
 
 
-def _sum_moves(size: Sizes, array: ArrayShape, accumulate: bool) -> Moves:
+def _sum_moves(size: NestSizes, array: ArrayShape, accumulate: bool) -> ArrayMoves:
     """Moves of the sums: written each step, read each step but the first, read once to leave.
 
     An old sum is one more write (it enters) and one more read (the first step adds to it).
@@ -91,4 +91,4 @@ def _sum_moves(size: Sizes, array: ArrayShape, accumulate: bool) -> Moves:
     entering = size.batch * size.m * size.n if accumulate else 0
     updates = size.batch * size.m * size.n * ceil_div(size.k, array.pack)
     way_out = size.batch * size.n * column_hops(size.m, array.rows)
-    return Moves(updates + entering, updates + entering, way_out * (2 if accumulate else 1))
+    return ArrayMoves(updates + entering, updates + entering, way_out * (2 if accumulate else 1))

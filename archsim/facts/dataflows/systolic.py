@@ -25,7 +25,7 @@ Base formulas: A. Samajdar et al., SCALE-Sim (ISPASS 2020), as measured on versi
 
 from __future__ import annotations
 
-from archsim.facts.dataflows.fold import ArrayShape, Fold, Moves, Sizes, actions_of, ceil_div, streams_of
+from archsim.facts.dataflows.fold import ArrayMoves, ArrayShape, Fold, NestSizes, actions_of, ceil_div, streams_of
 
 
 def timing(folds: int, fold_cycles: int, load_cycles: int, array: ArrayShape) -> tuple[int, int, int, int]:
@@ -55,7 +55,7 @@ def column_hops(length: int, rows: int) -> int:
     return full * rows * (rows + 1) // 2 + used * (2 * rows - used + 1) // 2
 
 
-def held_moves(size: Sizes, held_cols: int, array: ArrayShape) -> Moves:
+def held_moves(size: NestSizes, held_cols: int, array: ArrayShape) -> ArrayMoves:
     """Moves of the stationary operand, k x held_cols values per batch: down its column, then a read per MAC.
 
     Partial folds sit in the bottom rows, from where sums leave at once. A row holds ``pack`` values.
@@ -65,11 +65,11 @@ def held_moves(size: Sizes, held_cols: int, array: ArrayShape) -> Moves:
     hops = array.pack * column_hops(words, array.rows) - short * array.rows
     writes = size.batch * held_cols * hops
     onward = writes - size.batch * held_cols * size.k
-    return Moves(reads=size.macs + onward, writes=writes, hops=writes)
+    return ArrayMoves(reads=size.macs + onward, writes=writes, hops=writes)
 
 
 def stationary(
-    size: Sizes, array: ArrayShape, *, held: str, held_cols: int, moving_rows: int, accumulate: bool
+    size: NestSizes, array: ArrayShape, *, held: str, held_cols: int, moving_rows: int, accumulate: bool
 ) -> Fold:
     """Fold of a dataflow that holds a k x held_cols matrix and streams moving_rows rows past it.
 
@@ -85,7 +85,7 @@ def stationary(
     edge = {held: size.batch * size.k * held_cols}
     edge["a" if held == "b" else "b"] = size.batch * size.k * moving_rows * col_folds
     held_use = held_moves(size, held_cols, array)
-    moving_use = Moves(size.macs, size.macs, size.macs)
+    moving_use = ArrayMoves(size.macs, size.macs, size.macs)
     sums = outputs * ceil_div(size.k, array.pack)
     return Fold(
         *timing(folds, fold_cycles, shown_load_cycles(folds, fold_cycles, array), array),
@@ -99,6 +99,6 @@ def stationary(
             size.macs,
             a=held_use if held == "a" else moving_use,
             b=held_use if held == "b" else moving_use,
-            acc=Moves(sums, sums, sums),
+            acc=ArrayMoves(sums, sums, sums),
         ),
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from archsim.base.errors import ConfigError, nearest
-from archsim.facts.dram.device import AddressMap, Device
+from archsim.facts.dram.device import AddressMap, DramChannel
 
 DEFAULT = "RoRaBaCoBg"
 NAMES = (DEFAULT, "RoBaRaCoCh", "MOP4CLXOR")
 CHUNK_OF_LINES = 2  # column bits below the banks in MOP4CLXOR: four bursts of a row in turn
 
 
-def by_name(name: str, device: Device) -> AddressMap:
+def by_name(name: str, device: DramChannel) -> AddressMap:
     """A map for a device by name; raises ConfigError for another name.
 
     From the lowest bit, RoRaBaCoBg: bank group (before it HBM's pseudo-channel), column, bank, rank, row, so that a
@@ -24,21 +24,21 @@ def by_name(name: str, device: Device) -> AddressMap:
     return makers[name](device)
 
 
-def _banks(device: Device) -> tuple[tuple[str, int], ...]:
+def _banks(device: DramChannel) -> tuple[tuple[str, int], ...]:
     return ("rank", _bits(device.ranks)), ("bankgroup", _bits(device.groups)), ("bank", _bits(device.banks))
 
 
-def _ro_ra_ba_co_bg(device: Device) -> AddressMap:
+def _ro_ra_ba_co_bg(device: DramChannel) -> AddressMap:
     rank, group, bank = _banks(device)
     inner = (group, ("column", _bits(device.columns)), bank)
     return AddressMap((rank, *inner) if device.buses > 1 else (*inner, rank))
 
 
-def _ro_ba_ra_co_ch(device: Device) -> AddressMap:
+def _ro_ba_ra_co_ch(device: DramChannel) -> AddressMap:
     return AddressMap((("column", _bits(device.columns)), *_banks(device)))
 
 
-def _mop4clxor(device: Device) -> AddressMap:
+def _mop4clxor(device: DramChannel) -> AddressMap:
     columns = _bits(device.columns)
     if columns < CHUNK_OF_LINES:
         raise ConfigError(f"MOP4CLXOR: {device.columns} bursts in a row; allowed 4 or more")

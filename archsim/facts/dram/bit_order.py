@@ -12,15 +12,15 @@ import re
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.facts.dram.address import NAMES, by_name
-from archsim.facts.dram.device import AddressMap, Dram
+from archsim.facts.dram.device import AddressMap, DramMemory
 
 FIELDS = ("row", "bank", "bankgroup", "rank", "column", "channel")
 HASHED, HASHES = ("bank", "bankgroup", "rank"), ("row", "column")  # so that a hashed map stays one to one
 _ALIASES = {"pseudochannel": "rank"}
-Part = tuple[str, int | None]  # a field's name and its bits
+AddressField = tuple[str, int | None]  # a field's name and its bits
 
 
-def mapped(text: str, memory: Dram) -> tuple[AddressMap, int]:
+def mapped(text: str, memory: DramMemory) -> tuple[AddressMap, int]:
     """The map on a channel, and the bursts in a row that stay on one; raises ConfigError saying what is wrong.
 
     Named maps take the lowest bits above the burst for the channel.
@@ -49,14 +49,14 @@ def _hash(word: str, text: str) -> tuple[str, str, int]:
     return name, match[1], int(match[2] or 0)
 
 
-def _folded(field: str, other: str, first: int, memory: Dram) -> list[tuple[str, str, int]]:
+def _folded(field: str, other: str, first: int, memory: DramMemory) -> list[tuple[str, str, int]]:
     """All bits of ``other`` from the ``first`` on XORed into ``field``, so many at a time as it has."""
     sizes = _sizes(memory)
     wide = (memory.rows - 1).bit_length() if other == "row" else sizes[other] or 0
     return [(field, other, bit) for bit in range(first, wide, sizes[field] or wide)]
 
 
-def _part(word: str, text: str) -> Part:
+def _part(word: str, text: str) -> AddressField:
     match = re.fullmatch(r"([a-z]+)(?::([0-9]+))?", word)
     name = _ALIASES.get(match[1], match[1]) if match else word.partition(":")[0]
     if name not in FIELDS:
@@ -66,7 +66,7 @@ def _part(word: str, text: str) -> Part:
     return name, int(match[2]) if match[2] else None
 
 
-def _ordered(text: str, parts: list[Part], memory: Dram) -> tuple[AddressMap, int]:
+def _ordered(text: str, parts: list[AddressField], memory: DramMemory) -> tuple[AddressMap, int]:
     sizes = _sizes(memory)
     fields: list[tuple[str, int]] = []
     interleave = 1
@@ -82,7 +82,7 @@ def _ordered(text: str, parts: list[Part], memory: Dram) -> tuple[AddressMap, in
     return AddressMap(tuple(fields)), interleave
 
 
-def _sizes(memory: Dram) -> dict[str, int | None]:
+def _sizes(memory: DramMemory) -> dict[str, int | None]:
     """Bits of each field; None where their number is not whole."""
     device = memory.device
     counts = {

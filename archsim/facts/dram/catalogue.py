@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 from archsim.base import registry
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.device import DramMemory
 
 KIND = registry.Kind("DRAM standard", "archsim.facts.dram.standards", "dram_standards")
 
@@ -19,14 +19,14 @@ def names() -> tuple[str, ...]:
     return tuple(registry.modules(KIND))
 
 
-def dram(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+def dram(standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramMemory:
     """A standard at a speed: ``width_bits`` data bits a channel as a chip states them, capacity of all channels.
 
     Raises ConfigError for an unknown standard (with the nearest name), a speed or width the standard does not
     have (with those it has), or a capacity that cannot be.
     """
     module = registry.load(KIND, standard)
-    return cast(Dram, module.dram(speed_mts, width_bits, channels, capacity_bytes))
+    return cast(DramMemory, module.dram(speed_mts, width_bits, channels, capacity_bytes))
 
 
 def speeds_mts(standard: str) -> tuple[int, ...]:

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from archsim.facts.dram.device import Constraint, Level
+from archsim.facts.dram.device import DramLevel, TimingConstraint
 
 READS, WRITES = ("RD", "RDA"), ("WR", "WRA")
 ACCESSES = ("RD", "WR", "RDA", "WRA")
 ROWS = ("ACT", "PREpb", "PREab", "REFab", "REFpb")
 BUS_TURN = 2  # cycles that the data bus stays free between a read and a write
 
-Row = tuple[Level, tuple[str, ...], tuple[str, ...], int]
+ConstraintRow = tuple[DramLevel, tuple[str, ...], tuple[str, ...], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timings:
+class DramTimings:
     """Timings in cycles by their JEDEC names without the n; ``_s`` between bank groups, ``_l`` within one.
 
     ``bl`` and ``bl_long``: data bus of a burst, and what it occupies of its bank group where that is longer; ``rpab``:
@@ -79,7 +79,9 @@ class Timings:
         return self.ccd_l_wr or self.ccd_l
 
 
-def timed(rows: Iterable[Row], lengths: Mapping[str, int], bus: tuple[str, ...]) -> tuple[Constraint, ...]:
+def timed(
+    rows: Iterable[ConstraintRow], lengths: Mapping[str, int], bus: tuple[str, ...]
+) -> tuple[TimingConstraint, ...]:
     """Constraints between the first cycles of commands, and those of a bus that longer commands occupy.
 
     ``lengths``: cycles of a command on its bus where not 1; ``bus``: the commands that share one with them.
@@ -88,9 +90,9 @@ def timed(rows: Iterable[Row], lengths: Mapping[str, int], bus: tuple[str, ...])
     for level, before, after, cycles in rows:
         for first, earlier in _by_length(before, lengths):
             for second, later in _by_length(after, lengths):
-                found.append(Constraint(level=level, before=earlier, after=later, cycles=cycles + first - second))
+                found.append(TimingConstraint(level=level, before=earlier, after=later, cycles=cycles + first - second))
     for length, commands in _by_length(tuple(lengths), lengths):
-        found.append(Constraint(level="channel", before=commands, after=bus, cycles=length))
+        found.append(TimingConstraint(level="channel", before=commands, after=bus, cycles=length))
     return tuple(found)
 
 
@@ -101,23 +103,23 @@ def _by_length(commands: tuple[str, ...], lengths: Mapping[str, int]) -> list[tu
     return [(length, tuple(listed)) for length, listed in found.items()]
 
 
-def window(t: Timings, activate: str) -> Constraint:
+def window(t: DramTimings, activate: str) -> TimingConstraint:
     """Four activates of a rank within tFAW."""
-    return Constraint(level="rank", before=(activate,), after=(activate,), cycles=t.faw, window=4)
+    return TimingConstraint(level="rank", before=(activate,), after=(activate,), cycles=t.faw, window=4)
 
 
-def other_ranks(t: Timings, write_to_read: int) -> tuple[Constraint, Constraint]:
+def other_ranks(t: DramTimings, write_to_read: int) -> tuple[TimingConstraint, TimingConstraint]:
     """Ranks that share a data bus."""
-    reads = Constraint(level="rank", before=READS, after=ACCESSES, cycles=t.bl + t.cs, siblings=True)
-    return reads, Constraint(level="rank", before=WRITES, after=READS, cycles=write_to_read, siblings=True)
+    reads = TimingConstraint(level="rank", before=READS, after=ACCESSES, cycles=t.bl + t.cs, siblings=True)
+    return reads, TimingConstraint(level="rank", before=WRITES, after=READS, cycles=write_to_read, siblings=True)
 
 
-def data_bus(level: Level, t: Timings) -> list[Row]:
+def data_bus(level: DramLevel, t: DramTimings) -> list[ConstraintRow]:
     """One burst after the other."""
     return [(level, READS, READS, t.bl), (level, WRITES, WRITES, t.bl)]
 
 
-def between_groups(t: Timings) -> list[Row]:
+def between_groups(t: DramTimings) -> list[ConstraintRow]:
     """Accesses of a rank, whatever their bank group."""
     return [
         ("rank", READS, READS, t.ccd_s),
@@ -127,7 +129,7 @@ def between_groups(t: Timings) -> list[Row]:
     ]
 
 
-def within_group(t: Timings, activate: str) -> list[Row]:
+def within_group(t: DramTimings, activate: str) -> list[ConstraintRow]:
     """Accesses and activates of one bank group."""
     return [
         ("bankgroup", READS, READS, t.ccd_l),
@@ -137,7 +139,7 @@ def within_group(t: Timings, activate: str) -> list[Row]:
     ]
 
 
-def rank_rows(t: Timings, activate: str, reads: tuple[str, ...] = ("RD",)) -> list[Row]:
+def rank_rows(t: DramTimings, activate: str, reads: tuple[str, ...] = ("RD",)) -> list[ConstraintRow]:
     """Activates, precharges of all banks and refreshes of a rank.
 
     ``reads``: RD, and RDA where a precharge of all banks has to wait for it too; the writes are those of the reads.
@@ -156,7 +158,7 @@ def rank_rows(t: Timings, activate: str, reads: tuple[str, ...] = ("RD",)) -> li
     ]
 
 
-def bank_rows(t: Timings, activate: str) -> list[Row]:
+def bank_rows(t: DramTimings, activate: str) -> list[ConstraintRow]:
     """Activates, accesses and precharges of a bank."""
     return [
         ("bank", (activate,), (activate,), t.rc),
@@ -171,7 +173,7 @@ def bank_rows(t: Timings, activate: str) -> list[Row]:
     ]
 
 
-def bank_refresh(t: Timings, activate: str) -> list[Row]:
+def bank_refresh(t: DramTimings, activate: str) -> list[ConstraintRow]:
     """Refreshes of single banks: the bank is closed before, by a precharge or by its last access."""
     return [
         ("bank", ("REFpb",), (activate,), t.rfcpb),

@@ -7,22 +7,22 @@ from typing import Literal
 
 from archsim.base.errors import ConfigError
 
-Level = Literal["channel", "rank", "stack", "bankgroup", "bank"]
-Protocol = Literal["single", "split", "dual"]
-Rows = Literal["open", "closed", "timeout"]
-Refresh = Literal["all_bank", "per_bank", "none"]
+DramLevel = Literal["channel", "rank", "stack", "bankgroup", "bank"]
+CommandProtocol = Literal["single", "split", "dual"]
+RowPolicy = Literal["open", "closed", "timeout"]
+RefreshPolicy = Literal["all_bank", "per_bank", "none"]
 ROW_TIMEOUT_PS = 100_000  # about two row cycles (tRC of 45 to 60 ns): a row idle so long has lost its stream of hits
-LEVELS: tuple[Level, ...] = ("channel", "rank", "stack", "bankgroup", "bank")
+LEVELS: tuple[DramLevel, ...] = ("channel", "rank", "stack", "bankgroup", "bank")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Constraint:
+class TimingConstraint:
     """At least ``cycles`` from any command of ``before`` to any of ``after`` in one instance of ``level``.
 
     ``siblings``: to the other instances within the same parent instead; ``window``: from the window-th last.
     """
 
-    level: Level
+    level: DramLevel
     before: tuple[str, ...]
     after: tuple[str, ...]
     cycles: int
@@ -31,7 +31,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
+class DramChannel:
     """One channel of a DRAM. Times are cycles of the command clock.
 
     ``banks`` per bank group, ``groups`` per rank, ``ranks`` per channel (of HBM: pseudo-channels, which share the
@@ -52,12 +52,12 @@ class Device:
     banks: int
     columns: int
     burst_bytes: int
-    protocol: Protocol
+    protocol: CommandProtocol
     read_latency: int
     write_latency: int
     burst_cycles: int
     refresh_cycles: int
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[TimingConstraint, ...]
     stacks: int = 1
     bank_refresh_cycles: int = 0
     bank_refresh_banks: int = 1
@@ -103,22 +103,22 @@ class Device:
         """Banks of the channel."""
         return self.ranks * self.groups * self.banks
 
-    def size_of(self, level: Level) -> int:
+    def size_of(self, level: DramLevel) -> int:
         """Banks of one instance of a level."""
         of_rank = self.groups * self.banks
         sizes = {"rank": of_rank, "stack": of_rank // self.stacks, "bankgroup": self.banks, "bank": 1}
         return sizes.get(level, self.all_banks)
 
-    def around(self, level: Level) -> int:
+    def around(self, level: DramLevel) -> int:
         """Banks of the instance that an instance of ``level`` lies in."""
         return self.size_of(LEVELS[max(0, LEVELS.index(level) - 1)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dram:
+class DramMemory:
     """A memory of equal native channels: those that have command buses of their own. ``source`` of its numbers."""
 
-    device: Device
+    device: DramChannel
     channels: int
     capacity_bytes: int
     source: str
@@ -136,7 +136,7 @@ class Dram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class ControllerPolicy:
     """How a controller chooses: room of its queues, when it drains writes, what it does with rows and refreshes.
 
     It drains writes above ``write_high`` of its write queue, or while no read waits, until fewer than ``write_low``
@@ -150,12 +150,12 @@ class Policy:
     write_queue: int = 32
     write_high: float = 0.8
     write_low: float = 0.2
-    rows: Rows = "open"
+    rows: RowPolicy = "open"
     row_timeout_ps: int = ROW_TIMEOUT_PS
-    refresh: Refresh = "all_bank"
+    refresh: RefreshPolicy = "all_bank"
     turn_bursts: int = 16
 
-    def in_ranks(self, device: Device, refreshes: int) -> int:
+    def in_ranks(self, device: DramChannel, refreshes: int) -> int:
         """Refresh commands in whole ranks: one of some banks counts for their share."""
         if self.refresh == "per_bank":
             return refreshes * device.bank_refresh_banks // device.size_of("rank")

@@ -15,8 +15,8 @@ from archsim.facts.dram.constraints import (
     READS,
     ROWS,
     WRITES,
-    Row,
-    Timings,
+    ConstraintRow,
+    DramTimings,
     bank_refresh,
     bank_rows,
     between_groups,
@@ -27,25 +27,25 @@ from archsim.facts.dram.constraints import (
     window,
     within_group,
 )
-from archsim.facts.dram.device import Constraint, Protocol
+from archsim.facts.dram.device import CommandProtocol, TimingConstraint
 
 _ALL = (*ROWS, *ACCESSES)
 _CLOSING = ("PREpb", "PREab")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class DramFamily:
     """``lengths``: cycles of a command on its bus where not 1 (see constraints)."""
 
-    protocol: Protocol
-    constraints: Callable[[Timings], tuple[Constraint, ...]]
+    protocol: CommandProtocol
+    constraints: Callable[[DramTimings], tuple[TimingConstraint, ...]]
     lengths: Mapping[str, int] = field(default_factory=dict)
 
-    def read_latency(self, t: Timings) -> int:
+    def read_latency(self, t: DramTimings) -> int:
         """From the first cycle of a read command to its first beat."""
         return t.cl + t.strobe + self.lengths.get("RD", 1) - 1
 
-    def write_latency(self, t: Timings) -> int:
+    def write_latency(self, t: DramTimings) -> int:
         """From the first cycle of a write command to its first beat."""
         return t.cwl + self.lengths.get("WR", 1) - 1
 
@@ -55,13 +55,13 @@ _FOUR = dict.fromkeys(("ACT", *ACCESSES), 4) | dict.fromkeys(("PREpb", "PREab", 
 _ACTIVATE = {"ACT": 2}  # on HBM's row bus; of HBM3 1.5, and the bus is free from the next edge on
 
 
-def _ddr(t: Timings) -> tuple[Constraint, ...]:
+def _ddr(t: DramTimings) -> tuple[TimingConstraint, ...]:
     rows = [*data_bus("channel", t), *between_groups(t), *within_group(t, "ACT"), *rank_rows(t, "ACT")]
     rows += [("rank", ("REFab",), ("ACT", "PREab"), t.rfc), *bank_rows(t, "ACT")]
     return (*timed(rows, {}, ()), window(t, "ACT"), *other_ranks(t, t.cwl + t.bl + t.cs - t.cl))
 
 
-def _ddr5(t: Timings) -> tuple[Constraint, ...]:
+def _ddr5(t: DramTimings) -> tuple[TimingConstraint, ...]:
     rows = [*data_bus("channel", t), *between_groups(t), *within_group(t, "ACT"), *rank_rows(t, "ACT", READS)]
     rows += [
         ("rank", _CLOSING, _CLOSING, t.ppd),
@@ -72,7 +72,7 @@ def _ddr5(t: Timings) -> tuple[Constraint, ...]:
     return (*timed(rows, _TWO, _ALL), window(t, "ACT"), *other_ranks(t, t.cwl + t.bl + t.cs - t.cl))
 
 
-def _lpddr4(t: Timings) -> tuple[Constraint, ...]:
+def _lpddr4(t: DramTimings) -> tuple[TimingConstraint, ...]:
     rows = [*data_bus("channel", t), *between_groups(t), *within_group(t, "ACT"), *rank_rows(t, "ACT", READS)]
     rows += [
         ("rank", _CLOSING, _CLOSING, t.ppd),
@@ -83,7 +83,7 @@ def _lpddr4(t: Timings) -> tuple[Constraint, ...]:
     return (*timed(rows, _FOUR, _ALL), window(t, "ACT"), *other_ranks(t, t.cwl + t.bl + t.cs - t.cl))
 
 
-def _lpddr5(t: Timings) -> tuple[Constraint, ...]:
+def _lpddr5(t: DramTimings) -> tuple[TimingConstraint, ...]:
     rows = [*data_bus("channel", t), *between_groups(t), *within_group(t, "ACT1"), *rank_rows(t, "ACT1")]
     rows += [
         ("bank", ("CAS_RD",), READS, 0),
@@ -99,7 +99,7 @@ def _lpddr5(t: Timings) -> tuple[Constraint, ...]:
     return (*timed(rows, {}, ()), window(t, "ACT1"), *other_ranks(t, t.cl + t.bl + t.cs - t.cwl))
 
 
-def _gddr6(t: Timings) -> tuple[Constraint, ...]:
+def _gddr6(t: DramTimings) -> tuple[TimingConstraint, ...]:
     rows = [*data_bus("channel", t), *between_groups(t), *within_group(t, "ACT"), *rank_rows(t, "ACT", READS)]
     rows += [
         ("rank", _CLOSING, _CLOSING, t.ppd),
@@ -111,7 +111,7 @@ def _gddr6(t: Timings) -> tuple[Constraint, ...]:
     return (*timed(rows, {}, ()), window(t, "ACT"), *other_ranks(t, t.cwl + t.bl + t.cs - t.cl))
 
 
-def _hbm(t: Timings) -> tuple[Constraint, ...]:
+def _hbm(t: DramTimings) -> tuple[TimingConstraint, ...]:
     rows = [*data_bus("rank", t), *between_groups(t), *within_group(t, "ACT"), *rank_rows(t, "ACT")]
     rows += [
         ("rank", ("REFab",), ("ACT", "PREab"), t.rfc),
@@ -123,7 +123,7 @@ def _hbm(t: Timings) -> tuple[Constraint, ...]:
     return (*timed(rows, _ACTIVATE, ROWS), window(t, "ACT"))
 
 
-def _hbm3(t: Timings) -> tuple[Constraint, ...]:
+def _hbm3(t: DramTimings) -> tuple[TimingConstraint, ...]:
     rows = [*data_bus("rank", t), *between_groups(t), *within_group(t, "ACT"), *rank_rows(t, "ACT", READS)]
     rows += [
         ("rank", _CLOSING, _CLOSING, t.ppd),
@@ -133,11 +133,11 @@ def _hbm3(t: Timings) -> tuple[Constraint, ...]:
         *bank_rows(t, "ACT"),
         *_refresh_apart(t, "ACT", t.rrd_s),
     ]
-    stacks = Constraint(level="stack", before=READS, after=READS, cycles=t.ccd_r, siblings=True)
+    stacks = TimingConstraint(level="stack", before=READS, after=READS, cycles=t.ccd_r, siblings=True)
     return (*timed(rows, _ACTIVATE, ROWS), window(t, "ACT"), stacks)
 
 
-def _refresh_apart(t: Timings, activate: str, after_activate: int) -> list[Row]:
+def _refresh_apart(t: DramTimings, activate: str, after_activate: int) -> list[ConstraintRow]:
     """Refreshes of single banks, and what they mean to the other banks of the rank."""
     return [
         *bank_refresh(t, activate),
@@ -147,10 +147,10 @@ def _refresh_apart(t: Timings, activate: str, after_activate: int) -> list[Row]:
     ]
 
 
-DDR = Family(protocol="single", constraints=_ddr)
-DDR5 = Family(protocol="single", constraints=_ddr5, lengths=_TWO)
-LPDDR4 = Family(protocol="single", constraints=_lpddr4, lengths=_FOUR)
-LPDDR5 = Family(protocol="split", constraints=_lpddr5)
-GDDR6 = Family(protocol="single", constraints=_gddr6)
-HBM2 = Family(protocol="dual", constraints=_hbm, lengths=_ACTIVATE)
-HBM3 = Family(protocol="dual", constraints=_hbm3, lengths=_ACTIVATE)
+DDR = DramFamily(protocol="single", constraints=_ddr)
+DDR5 = DramFamily(protocol="single", constraints=_ddr5, lengths=_TWO)
+LPDDR4 = DramFamily(protocol="single", constraints=_lpddr4, lengths=_FOUR)
+LPDDR5 = DramFamily(protocol="split", constraints=_lpddr5)
+GDDR6 = DramFamily(protocol="single", constraints=_gddr6)
+HBM2 = DramFamily(protocol="dual", constraints=_hbm, lengths=_ACTIVATE)
+HBM3 = DramFamily(protocol="dual", constraints=_hbm3, lengths=_ACTIVATE)

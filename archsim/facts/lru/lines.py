@@ -26,7 +26,7 @@ class RowBytes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Touches:
+class LineTouches:
     """Line accesses in order: the row (its place in the command), the line, the bytes and the words asked of it."""
 
     row: IntArray
@@ -35,7 +35,7 @@ class Touches:
     words: IntArray
 
 
-class Lines:
+class LruLines:
     """The lines that a cache holds, empty at first.
 
     ``look_up``: of reads, a line that is missing comes in; ``update``: of writes, a line that is missing stays out.
@@ -45,7 +45,7 @@ class Lines:
         """``sets`` of ``ways`` lines."""
         from archsim.facts.lru import compiled  # the compiler is slow to import: only now
 
-        self._kernel = compiled
+        self._compiled = compiled
         self._tags = np.full((sets, ways), compiled.EMPTY, dtype=np.int64)
 
     def look_up(self, lines: IntArray) -> BoolArray:
@@ -58,7 +58,7 @@ class Lines:
 
     def drop(self, first: int, end: int) -> None:
         """Forget the lines [first, end)."""
-        self._tags[(self._tags >= first) & (self._tags < end)] = self._kernel.EMPTY
+        self._tags[(self._tags >= first) & (self._tags < end)] = self._compiled.EMPTY
 
     @property
     def state(self) -> bytes:
@@ -67,7 +67,7 @@ class Lines:
 
     def _access(self, lines: IntArray, allocate: bool) -> BoolArray:
         hits = np.zeros(lines.size, dtype=np.bool_)
-        self._kernel.look_up(self._tags, np.ascontiguousarray(lines), allocate, hits)
+        self._compiled.look_up(self._tags, np.ascontiguousarray(lines), allocate, hits)
         return hits
 
 
@@ -76,7 +76,7 @@ def first_line(memory: int, line_bytes: int) -> int:
     return memory * (MEMORY_BYTES // line_bytes)
 
 
-def touches(addresses: IntArray, row: RowBytes, line_bytes: int, word_bytes: int) -> Touches:
+def touches(addresses: IntArray, row: RowBytes, line_bytes: int, word_bytes: int) -> LineTouches:
     """What rows at byte ``addresses``, each touching ``row`` from there on, ask of lines, run by run in order."""
     offsets = np.zeros(1, dtype=np.int64)
     for extent, stride in row.outer:
@@ -90,4 +90,4 @@ def touches(addresses: IntArray, row: RowBytes, line_bytes: int, word_bytes: int
     low = np.maximum(start[run], line * line_bytes)
     high = np.minimum(end[run], (line + 1) * line_bytes)
     words = (high - 1) // word_bytes - low // word_bytes + 1
-    return Touches(run // len(offsets), line, high - low, words)
+    return LineTouches(run // len(offsets), line, high - low, words)

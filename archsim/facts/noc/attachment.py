@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from archsim.base.errors import ConfigError
 from archsim.facts.noc import routing
-from archsim.facts.noc.topology import Node, Topology
+from archsim.facts.noc.topology import NetworkNode, Topology
 
-Place = tuple[int, ...]
+RouterPlace = tuple[int, ...]
 
 
-def attached(topology: Topology, places: Sequence[Place]) -> Topology:
+def attached(topology: Topology, places: Sequence[RouterPlace]) -> Topology:
     """The topology with a node more for each place, in order, each at a router port of its own.
 
     A place is a router's coordinates, or its number where routers have none. The node's wires are those of the nodes
@@ -24,7 +24,7 @@ def attached(topology: Topology, places: Sequence[Place]) -> Topology:
     for router in routers:
         like = next((node for node in topology.nodes if node.router == router), None)
         delay = 1 if like is None else like.delay_cycles
-        added.append(Node(router, used[router], delay, None if like is None else like.sink_router))
+        added.append(NetworkNode(router, used[router], delay, None if like is None else like.sink_router))
         used[router] += 1
     found = replace(
         topology, ports=max([topology.ports, *used.values()]), nodes=(*topology.nodes, *added), route=()
@@ -32,7 +32,7 @@ def attached(topology: Topology, places: Sequence[Place]) -> Topology:
     return replace(found, route=_extended(topology, found)) if topology.route else found
 
 
-def _router(topology: Topology, place: Place) -> int:
+def _router(topology: Topology, place: RouterPlace) -> int:
     places = list(topology.coordinates) or [(router,) for router in range(topology.routers)]
     if tuple(place) not in places:
         sizes = topology.shape if topology.coordinates else (topology.routers,)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from archsim.base import registry
 from archsim.base.errors import ConfigError
 from archsim.facts.noc import deadlock, routing
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 
 KIND = registry.Kind("topology", "archsim.facts.noc.topologies", "topologies")
@@ -31,7 +31,7 @@ def network(
     link_delay_cycles: int | None = None,
     order: str = "xy",
     links: Sequence[Sequence[int]] | None = None,
-) -> tuple[Topology, Routes]:
+) -> tuple[Topology, RoutingTable]:
     """The topology and its routes, without a deadlock.
 
     ``link_delay_cycles``: None for the topology's own. ``order``: of dimensions, first to last (``xy``) or last to

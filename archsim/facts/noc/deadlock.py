@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archsim.base.errors import ConfigError
-from archsim.facts.noc.routing import NONE, Routes
+from archsim.facts.noc.routing import NONE, RoutingTable
 from archsim.facts.noc.topology import Link, Topology
 
-Channel = tuple[int, int, int]  # router, output port, class
+ChannelKey = tuple[int, int, int]  # router, output port, class
 
 
-def check(topology: Topology, routes: Routes) -> None:
+def check(topology: Topology, routes: RoutingTable) -> None:
     """Raises ConfigError when a node cannot be reached or routes form a circle, and names the links of one."""
     links = {(link.source, link.source_port): link for link in topology.links}
-    waits: dict[Channel, set[Channel]] = {}
+    waits: dict[ChannelKey, set[ChannelKey]] = {}
     for target in range(len(topology.nodes)):
         _walk(topology, routes, links, target, waits)
     circle = _circle(waits)
@@ -33,15 +33,15 @@ def check(topology: Topology, routes: Routes) -> None:
 
 def _walk(
     topology: Topology,
-    routes: Routes,
+    routes: RoutingTable,
     links: dict[tuple[int, int], Link],
     target: int,
-    waits: dict[Channel, set[Channel]],
+    waits: dict[ChannelKey, set[ChannelKey]],
 ) -> None:
     """Add what packets to a node hold and wait for, on every way from every node. Raises ConfigError where a way ends,
     or leads back to a channel that the packet has passed."""
     sink = topology.nodes[target].sink
-    own: dict[Channel, set[Channel]] = {}
+    own: dict[ChannelKey, set[ChannelKey]] = {}
     waiting = [
         channel
         for router in {node.router for node in topology.nodes} - {sink}
@@ -65,12 +65,12 @@ def _walk(
 
 def _wanted(
     topology: Topology,
-    routes: Routes,
+    routes: RoutingTable,
     links: dict[tuple[int, int], Link],
     router: int,
     target: int,
-    held: Channel | None,
-) -> set[Channel]:
+    held: ChannelKey | None,
+) -> set[ChannelKey]:
     """The channels that a packet to a node may take at a router, of one class while it stays in a dimension."""
     found = set()
     for port, upper in _ways(routes, router, target):
@@ -82,18 +82,18 @@ def _wanted(
     return found
 
 
-def _ways(routes: Routes, router: int, target: int) -> list[tuple[int, int]]:
+def _ways(routes: RoutingTable, router: int, target: int) -> list[tuple[int, int]]:
     found = [(int(routes.port[router, target]), int(routes.upper[router, target]))]
     other = int(routes.other_port[router, target])
     return found if other == NONE else [*found, (other, int(routes.other_upper[router, target]))]
 
 
-def _circle(waits: dict[Channel, set[Channel]]) -> list[Channel]:
+def _circle(waits: dict[ChannelKey, set[ChannelKey]]) -> list[ChannelKey]:
     """A circle, or nothing; depth first, without recursion."""
-    done: set[Channel] = set()
+    done: set[ChannelKey] = set()
     for start in sorted(waits):
         path, place = [start], {start: 0}
-        open_: list[Iterator[Channel]] = [iter(sorted(waits[start]))]
+        open_: list[Iterator[ChannelKey]] = [iter(sorted(waits[start]))]
         while open_ and start not in done:
             following = next(open_[-1], None)
             if following is None:

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from archsim.facts.noc.topology import Link, Node, Topology, check_shape
+from archsim.facts.noc.topology import Link, NetworkNode, Topology, check_shape
 
 MOST_DIMS = 4
 
@@ -26,7 +26,7 @@ def grid(name: str, shape: Sequence[int], *, wraps: bool, link_delay_cycles: int
         routers=routers,
         ports=ports,
         links=links,
-        nodes=tuple(Node(router, ports - 1) for router in range(routers)),
+        nodes=tuple(NetworkNode(router, ports - 1) for router in range(routers)),
         shape=sizes,
         coordinates=tuple(places),
         wraps=closed,

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from archsim.facts.noc.routing import Routes
-from archsim.facts.noc.topology import GATEWAY, NODE_DIM, Link, Node, Topology
+from archsim.facts.noc.routing import RoutingTable
+from archsim.facts.noc.topology import GATEWAY, NODE_DIM, Link, NetworkNode, Topology
 
 _FIELDS = ("port", "upper", "other_port", "other_upper")
 
@@ -33,7 +33,9 @@ class _Copies:
         return self.count * self.inner.routers
 
 
-def nested(inner: tuple[Topology, Routes], outer: tuple[Topology, Routes], count: int) -> tuple[Topology, Routes]:
+def nested(
+    inner: tuple[Topology, RoutingTable], outer: tuple[Topology, RoutingTable], count: int
+) -> tuple[Topology, RoutingTable]:
     """Copies of ``inner`` at the first ``count`` nodes of ``outer``, whose further nodes stay nodes.
 
     Nodes: those of each copy in order, its gateway not among them, then the outer network's own; the same of routers.
@@ -59,10 +61,10 @@ def nested(inner: tuple[Topology, Routes], outer: tuple[Topology, Routes], count
         levels=(*((inner[0].levels or (0,) * inner[0].routers) * count), *(level for _ in range(outer[0].routers))),
     )
     tables = {name: _table(copies, getattr(inner[1], name), getattr(outer[1], name)) for name in _FIELDS}
-    return topology, Routes(**tables, classes=classes)
+    return topology, RoutingTable(**tables, classes=classes)
 
 
-def _classed(network: tuple[Topology, Routes], classes: int) -> tuple[Link, ...]:
+def _classed(network: tuple[Topology, RoutingTable], classes: int) -> tuple[Link, ...]:
     """The links; of a network without classes of channels none lies in a dimension: packets take all channels."""
     topology, routes = network
     if routes.classes == classes:
@@ -90,7 +92,7 @@ def _gateway(copies: _Copies, copy: int) -> Iterator[Link]:
     yield Link(above + node.sink, node.port, base + gate.router, gate.port, delay, NODE_DIM, level=GATEWAY)
 
 
-def _nodes(copies: _Copies) -> Iterator[Node]:
+def _nodes(copies: _Copies) -> Iterator[NetworkNode]:
     for copy in range(copies.count):
         for node in copies.inner.nodes[:-1]:
             yield _node(node, copy * copies.inner.routers)
@@ -98,7 +100,7 @@ def _nodes(copies: _Copies) -> Iterator[Node]:
         yield _node(node, copies.outer_base)
 
 
-def _node(node: Node, by: int) -> Node:
+def _node(node: NetworkNode, by: int) -> NetworkNode:
     sink = None if node.sink_router is None else node.sink_router + by
     return replace(node, router=node.router + by, sink_router=sink)
 

@@ -20,7 +20,7 @@ NONE = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Routes:
+class RoutingTable:
     """(routers, nodes) ports and classes (0 lower, 1 upper); ``other_*``: a way as short as the first, or NONE.
 
     ``classes``: 1 or 2; of two, each needs a virtual channel.
@@ -33,7 +33,7 @@ class Routes:
     classes: int
 
 
-def routes(topology: Topology) -> Routes:
+def routes(topology: Topology) -> RoutingTable:
     """The topology's own; else by dimensions where routers have coordinates, else by shortest paths."""
     if topology.route:
         found = _empty(topology, 1)
@@ -42,13 +42,13 @@ def routes(topology: Topology) -> Routes:
     return dimension_order(topology) if topology.coordinates else shortest_path(topology)
 
 
-def _empty(topology: Topology, classes: int) -> Routes:
+def _empty(topology: Topology, classes: int) -> RoutingTable:
     shape = (topology.routers, len(topology.nodes))
     first, second = np.full(shape, NONE, np.int32), np.full(shape, NONE, np.int32)
-    return Routes(first, np.zeros(shape, np.int32), second, np.zeros(shape, np.int32), classes)
+    return RoutingTable(first, np.zeros(shape, np.int32), second, np.zeros(shape, np.int32), classes)
 
 
-def dimension_order(topology: Topology) -> Routes:
+def dimension_order(topology: Topology) -> RoutingTable:
     """Tables of a topology with coordinates, dimensions in ``topology.order``."""
     found = _empty(topology, 2 if any(topology.wraps) else 1)
     ports = {(link.source, link.dim, link.sign): link.source_port for link in topology.links}
@@ -81,7 +81,7 @@ def _turns(topology: Topology, here: tuple[int, ...], there: tuple[int, ...]) ->
     return []
 
 
-def shortest_path(topology: Topology) -> Routes:
+def shortest_path(topology: Topology) -> RoutingTable:
     """Fewest cycles in links, then fewest links; of equal ways the lowest port."""
     found = _empty(topology, 1)
     incoming: list[list[Link]] = [[] for _ in range(topology.routers)]

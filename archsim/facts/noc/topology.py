@@ -36,7 +36,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NetworkNode:
     """What sends and receives packets: through the input of a port and the output of the same number, of the same
     router unless ``sink_router`` says another."""
 
@@ -64,7 +64,7 @@ class Topology:
     routers: int
     ports: int
     links: tuple[Link, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[NetworkNode, ...]
     shape: tuple[int, ...] = ()
     coordinates: tuple[tuple[int, ...], ...] = ()
     wraps: tuple[bool, ...] = ()

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 from archsim.base.errors import ConfigError
 from archsim.frontend.foreign import accelforge_work
-from archsim.frontend.foreign.accelforge_parts import LEAST_HZ, Reader
-from archsim.frontend.foreign.design import Design, Lanes, Spread, Store
-from archsim.frontend.foreign.section import Quantity, Section
+from archsim.frontend.foreign.accelforge_parts import LEAST_HZ, AccelforgeReader
+from archsim.frontend.foreign.design import ForeignDesign, ForeignFanout, ForeignLanes, ForeignMemory
+from archsim.frontend.foreign.section import SourceQuantity, SourceSection
 from archsim.frontend.foreign.sets import Roles, holds
-from archsim.frontend.foreign.work import Work
+from archsim.frontend.foreign.work import ForeignModel
 
 MARKS = frozenset(("arch", "workload"))
 _SEARCH = "AccelForge's search; archsim's mapper has its own (docs/mapping.md)"
@@ -25,7 +25,7 @@ _PARTS = ("!Memory", "!Toll", "!Compute", "!Container", "!Fanout", "!Network", "
 _MOST_DEPTH = 30
 
 
-def read(sections: list[Section], files: list[str]) -> tuple[Design | None, Work | None]:
+def read(sections: list[SourceSection], files: list[str]) -> tuple[ForeignDesign | None, ForeignModel | None]:
     """The chip and the workload of several files. Raises ConfigError where either stands twice or is not understood."""
     arch, arch_file = _one(sections, files, "arch")
     workload, work_file = _one(sections, files, "workload")
@@ -34,7 +34,7 @@ def read(sections: list[Section], files: list[str]) -> tuple[Design | None, Work
     for section in sections:
         section.ignore(_SEARCH, "mapper", "model", "config")
         section.refuse("a mapping; archsim takes mappings in a form of its own (run --mapping)", "mapping")
-    work, facts = None, accelforge_work.Facts({}, {})
+    work, facts = None, accelforge_work.AccelforgeFacts({}, {})
     if workload is not None:
         work, facts = accelforge_work.read(workload, renames, work_file, variables)
     elif renames is not None:
@@ -44,7 +44,7 @@ def read(sections: list[Section], files: list[str]) -> tuple[Design | None, Work
     return _design(arch, arch_file, facts, variables), work
 
 
-def _one(sections: list[Section], files: list[str], key: str) -> tuple[Section | None, str]:
+def _one(sections: list[SourceSection], files: list[str], key: str) -> tuple[SourceSection | None, str]:
     found = [(section, file) for section, file in zip(sections, files, strict=True) if key in section]
     if len(found) > 1:
         raise ConfigError(
@@ -53,7 +53,7 @@ def _one(sections: list[Section], files: list[str], key: str) -> tuple[Section |
     return (found[0][0].mapping(key), found[0][1]) if found else (None, "")
 
 
-def _variables(section: Section | None) -> dict[str, object]:
+def _variables(section: SourceSection | None) -> dict[str, object]:
     found: dict[str, object] = {}
     for key in section if section is not None else []:
         assert section is not None
@@ -63,16 +63,18 @@ def _variables(section: Section | None) -> dict[str, object]:
     return found
 
 
-def _design(arch: Section, file: str, facts: accelforge_work.Facts, variables: dict[str, object]) -> Design:
+def _design(
+    arch: SourceSection, file: str, facts: accelforge_work.AccelforgeFacts, variables: dict[str, object]
+) -> ForeignDesign:
     nodes = _flat(arch)
     computes = [node for node in nodes if node.tag == "!Compute" and _enabled(node, facts.roles)]
     if not computes:
         arch.fail("has no compute unit; allowed a node !Compute at the end")
-    reader = Reader(facts, variables)
+    reader = AccelforgeReader(facts, variables)
     mac = computes[-1]
     clock = reader.rate(mac)
-    levels: list[Store | Spread] = []
-    lanes: Lanes | None = None
+    levels: list[ForeignMemory | ForeignFanout] = []
+    lanes: ForeignLanes | None = None
     for node in nodes:
         if node.tag == "!Compute" and node is not mac:
             found = reader.lanes(node, clock, levels) if lanes is None else None
@@ -81,13 +83,15 @@ def _design(arch: Section, file: str, facts: accelforge_work.Facts, variables: d
             continue
         levels += reader.spreads(node)
         if node.tag == "!Memory":
-            levels.append(reader.memory(node, clock, outermost=not any(isinstance(each, Store) for each in levels)))
-    if not any(isinstance(level, Store) for level in levels):
+            levels.append(
+                reader.memory(node, clock, outermost=not any(isinstance(each, ForeignMemory) for each in levels))
+            )
+    if not any(isinstance(level, ForeignMemory) for level in levels):
         arch.fail("has no memory; allowed nodes !Memory before the compute unit")
     units = reader.units(mac)
     if clock is not None and clock.value < LEAST_HZ:
         arch.ledger.assume("clock", f"a cycle is the time of one MAC, {clock.source}: no rate of a chip in seconds")
-    return Design(
+    return ForeignDesign(
         tool="AccelForge",
         name=re.sub(r"(\.arch)?\.ya?ml$", "", file),
         file=file,
@@ -102,9 +106,9 @@ def _design(arch: Section, file: str, facts: accelforge_work.Facts, variables: d
     )
 
 
-def _flat(branch: Section, depth: int = 0) -> list[Section]:
+def _flat(branch: SourceSection, depth: int = 0) -> list[SourceSection]:
     """The nodes of the one way from the outermost memory to the last compute unit."""
-    found: list[Section] = []
+    found: list[SourceSection] = []
     for node in branch.entries("nodes"):
         if node.tag not in _PARTS:
             node.fail(f"found {node.tag or 'no tag'}; allowed {', '.join(_PARTS)}")
@@ -123,7 +127,7 @@ def _flat(branch: Section, depth: int = 0) -> list[Section]:
     return found
 
 
-def _enabled(node: Section, roles: dict[str, Roles]) -> bool:
+def _enabled(node: SourceSection, roles: dict[str, Roles]) -> bool:
     if "enabled" not in node:
         return True
     text = node.text("enabled", "which unit takes products of two tensors")
@@ -133,7 +137,7 @@ def _enabled(node: Section, roles: dict[str, Roles]) -> bool:
         node.fail(str(error), "enabled")
 
 
-def _technology(arch: Section) -> Quantity | None:
+def _technology(arch: SourceSection) -> SourceQuantity | None:
     """``tech_node`` in metres."""
     extra = arch.mapping("extra_attributes_for_all_component_models")
     if extra is None:

@@ -8,10 +8,10 @@ from fractions import Fraction
 from math import prod
 
 from archsim.base.errors import ConfigError
-from archsim.frontend.foreign.accelforge_work import Facts
-from archsim.frontend.foreign.design import ROLES, Lanes, Spread, Store, Units, constant
+from archsim.frontend.foreign.accelforge_work import AccelforgeFacts
+from archsim.frontend.foreign.design import ROLES, ForeignFanout, ForeignLanes, ForeignMacs, ForeignMemory, constant
 from archsim.frontend.foreign.ledger import IGNORED
-from archsim.frontend.foreign.section import Quantity, Section
+from archsim.frontend.foreign.section import SourceQuantity, SourceSection
 from archsim.frontend.foreign.sets import EVERY, Roles, roles_of
 
 _PJ, _MM2 = 10**12, 10**6
@@ -29,10 +29,10 @@ _SUM_RULES = ("sum(*action2latency.values())", "read_latency + write_latency", "
 _MAX_RULES = ("max(*action2latency.values())", "max(read_latency, write_latency)", "max(write_latency, read_latency)")
 
 
-class Reader:
+class AccelforgeReader:
     """What names in expressions stand for: tensors, memories so far, widths of values, variables."""
 
-    def __init__(self, facts: Facts, variables: dict[str, object]) -> None:
+    def __init__(self, facts: AccelforgeFacts, variables: dict[str, object]) -> None:
         self._roles: dict[str, Roles] = dict(facts.roles)
         self._bits = facts.bits
         self._names: dict[str, object] = dict(variables)
@@ -42,7 +42,7 @@ class Reader:
                 self._names[name] = Fraction(1)
                 self._names[f"{name}.bits_per_value"] = self._bits[role].value if role in self._bits else Fraction(8)
 
-    def set(self, section: Section, key: str, to: str) -> Roles:
+    def set(self, section: SourceSection, key: str, to: str) -> Roles:
         """The roles of a set expression."""
         text = section.text(key, to)
         try:
@@ -50,7 +50,7 @@ class Reader:
         except ConfigError as error:
             section.fail(str(error), key)
 
-    def spreads(self, node: Section) -> list[Spread]:
+    def spreads(self, node: SourceSection) -> list[ForeignFanout]:
         """Fan-outs of a node, which hold for it and for all below."""
         found = []
         name = node.text("name", "the name of the part", "fanout")
@@ -71,23 +71,23 @@ class Reader:
             )
             spatial.ignore(_SEARCH, "min_usage", "loop_bounds", "usage_scale", "power_gateable")
             if size.value > 1:
-                found.append(Spread(f"{name}_{axis}", size, _axis(forced or free)))
+                found.append(ForeignFanout(f"{name}_{axis}", size, _axis(forced or free)))
         return found
 
-    def rate(self, mac: Section) -> Quantity | None:
+    def rate(self, mac: SourceSection) -> SourceQuantity | None:
         """MACs a second of one compute unit, the clock; None where nothing limits them."""
         rule = mac.text("total_latency", "clock") if "total_latency" in mac else ""
         stated = _UNIT_RULE.fullmatch(rule.strip())
         if rule and not stated and rule.strip() not in _SUM_RULES:
             mac.refuse("a rule of latency that is not understood; the rates of the actions are taken", "total_latency")
         if stated:
-            return Quantity(_over(stated[1]), mac.source("total_latency"), mac.node.mapping["total_latency"].mark)
+            return SourceQuantity(_over(stated[1]), mac.source("total_latency"), mac.node.mapping["total_latency"].mark)
         action = next(
             (each for each in mac.entries("actions") if each.text("name", "which action it is") == "compute"), None
         )
         return self._per_second(mac, action) if action is not None else None
 
-    def _per_second(self, node: Section, action: Section) -> Quantity | None:
+    def _per_second(self, node: SourceSection, action: SourceSection) -> SourceQuantity | None:
         """Actions a second: ``throughput``, else one over ``latency``; None where nothing limits them."""
         many = node.number("n_parallel_instances", "rates", self._names)
         factor = many.value if many is not None else Fraction(1)
@@ -111,7 +111,9 @@ class Reader:
             return None
         return replace(latency, value=factor / (latency.value * scale))
 
-    def lanes(self, node: Section, clock: Quantity | None, levels: list[Store | Spread]) -> Lanes | None:
+    def lanes(
+        self, node: SourceSection, clock: SourceQuantity | None, levels: list[ForeignMemory | ForeignFanout]
+    ) -> ForeignLanes | None:
         """A unit for einsums of two tensors as the vector unit, all its instances together."""
         action = next(
             (each for each in node.entries("actions") if each.text("name", "which action it is") == "compute"), None
@@ -119,7 +121,7 @@ class Reader:
         rate = self._per_second(node, action) if action is not None else None
         if action is None or rate is None:
             return None
-        many = prod(int(level.size.value) for level in levels if isinstance(level, Spread))
+        many = prod(int(level.size.value) for level in levels if isinstance(level, ForeignFanout))
         lanes = rate.value * many / (clock.value if clock is not None else 10**9)
         if lanes < 1:
             return None
@@ -129,11 +131,11 @@ class Reader:
             "a vector unit's area and leakage are the technology table's; state them yourself", "area", "leak_power"
         )
         node.ignore(_ESTIMATED, *_MODELS)
-        return Lanes(
+        return ForeignLanes(
             name, rate.scaled(Fraction(int(lanes)) / rate.value, "a cycle, all together"), self._energy(node, action)
         )
 
-    def _energy(self, node: Section, action: Section) -> Quantity | None:
+    def _energy(self, node: SourceSection, action: SourceSection) -> SourceQuantity | None:
         """pJ."""
         energy = action.number("energy", "energy", self._names)
         scales = (
@@ -148,7 +150,7 @@ class Reader:
             return None
         return energy.scaled(_PJ * prod((each.value for each in scales if each is not None), start=Fraction(1)), "J")
 
-    def units(self, mac: Section) -> Units:
+    def units(self, mac: SourceSection) -> ForeignMacs:
         """The compute units."""
         price = None
         for action in mac.entries("actions"):
@@ -161,9 +163,9 @@ class Reader:
         mac.ignore("results of AccelForge", *_TOTALS)
         area, leakage = self._stands(mac)
         name = mac.text("name", "the name of the part", "MAC")
-        return Units(name, mac.node.mark, pj=price, area_mm2=area, leakage_w=leakage)
+        return ForeignMacs(name, mac.node.mark, pj=price, area_mm2=area, leakage_w=leakage)
 
-    def _stands(self, node: Section) -> tuple[Quantity | None, Quantity | None]:
+    def _stands(self, node: SourceSection) -> tuple[SourceQuantity | None, SourceQuantity | None]:
         """Area in mm2 and leakage in W of one instance."""
         found = []
         many = node.number("n_parallel_instances", "area", self._names)
@@ -174,7 +176,7 @@ class Reader:
             found.append(value.scaled(unit * prod(factors, start=Fraction(1))) if value is not None else None)
         return found[0], found[1]
 
-    def memory(self, node: Section, clock: Quantity | None, outermost: bool) -> Store:
+    def memory(self, node: SourceSection, clock: SourceQuantity | None, outermost: bool) -> ForeignMemory:
         """A memory; its tensors are known by its name from here on."""
         name = node.text("name", "the name of the part")
         if not name:
@@ -198,7 +200,7 @@ class Reader:
         shared, rule = self._rule(node, width, clock)
         area, leakage = self._stands(node)
         self._rest(node)
-        found = Store(
+        found = ForeignMemory(
             name=name,
             mark=node.node.mark,
             roles=roles,
@@ -218,7 +220,7 @@ class Reader:
         self._above |= roles
         return found
 
-    def _kept(self, node: Section, name: str) -> Roles:
+    def _kept(self, node: SourceSection, name: str) -> Roles:
         tensors = node.mapping("tensors")
         if tensors is None:
             node.fail("key 'tensors' is missing; allowed {keep: SET, may_keep: SET}")
@@ -241,7 +243,7 @@ class Reader:
             node.fail("keeps no tensor; allowed {keep: SET, may_keep: SET} with one at least", "tensors")
         return keep | may
 
-    def _action_bits(self, node: Section, action: Section | None) -> Quantity:
+    def _action_bits(self, node: SourceSection, action: SourceSection | None) -> SourceQuantity:
         for section in (action, node):
             found = section.number("bits_per_action", "word", self._names) if section is not None else None
             if found is not None and section is not None:
@@ -251,12 +253,14 @@ class Reader:
         return constant(1, "one bit an action", node.node.mark)
 
     def _bits_a_cycle(
-        self, node: Section, action: Section | None, bits: Quantity, clock: Quantity | None
-    ) -> Quantity | None:
+        self, node: SourceSection, action: SourceSection | None, bits: SourceQuantity, clock: SourceQuantity | None
+    ) -> SourceQuantity | None:
         rate = self._per_second(node, action) if action is not None else None
         return rate.scaled(bits.value / (clock.value if clock is not None else 10**9), "a cycle") if rate else None
 
-    def _rule(self, node: Section, width: Quantity, clock: Quantity | None) -> tuple[bool, Quantity | None]:
+    def _rule(
+        self, node: SourceSection, width: SourceQuantity, clock: SourceQuantity | None
+    ) -> tuple[bool, SourceQuantity | None]:
         """Whether both directions share ports, and the bits a cycle that the rule itself states."""
         separate = node.flag("separate_read_write_ports", "ports")
         text = node.text("total_latency", "ports") if "total_latency" in node else ""
@@ -266,17 +270,17 @@ class Reader:
         if stated:
             mark = node.node.mapping["total_latency"].mark
             bits = _over(stated[1]) * width.value / (clock.value if clock is not None else 10**9)
-            return True, Quantity(bits, node.source("total_latency"), mark, node.key_path("total_latency"))
+            return True, SourceQuantity(bits, node.source("total_latency"), mark, node.key_path("total_latency"))
         if text.strip() not in (*_SUM_RULES, *_MAX_RULES):
             node.refuse("a rule of latency that is not understood; the rates of the actions are taken", "total_latency")
         return text.strip() not in _MAX_RULES and not separate, None
 
-    def _rest(self, node: Section) -> None:
+    def _rest(self, node: SourceSection) -> None:
         node.ignore(_ESTIMATED, *_MODELS)
         node.ignore("results of AccelForge", *_TOTALS)
         node.ignore(_SEARCH, "support_concurrent_binding", "enabled")
 
-    def _widths(self, node: Section, roles: Roles) -> dict[str, int]:
+    def _widths(self, node: SourceSection, roles: Roles) -> dict[str, int]:
         """Bits of values that this memory holds otherwise: ``bits_per_value`` or ``bits_per_value_scale`` by set."""
         found: dict[str, int] = {}
         for key, scaled in (("bits_per_value", False), ("bits_per_value_scale", True)):
@@ -291,17 +295,17 @@ class Reader:
                         found[role] = max(1, int(number.value * (usual if scaled else 1)))
         return found
 
-    def value_bits(self, levels: list[Store | Spread]) -> dict[str, Quantity]:
+    def value_bits(self, levels: list[ForeignMemory | ForeignFanout]) -> dict[str, SourceQuantity]:
         """Bits of each role, of sums those of the innermost memory that keeps outputs otherwise."""
         found = dict(self._bits)
-        inner = [level for level in levels if isinstance(level, Store) and "outputs" in level.value_bits]
+        inner = [level for level in levels if isinstance(level, ForeignMemory) and "outputs" in level.value_bits]
         if inner:
             width = inner[-1].value_bits["outputs"]
             found["accumulate"] = constant(width, f"bits of a value in {inner[-1].name}", inner[-1].mark)
         return found
 
 
-def roles_of_key(table: Section, name: str, roles: dict[str, Roles]) -> Roles:
+def roles_of_key(table: SourceSection, name: str, roles: dict[str, Roles]) -> Roles:
     """The roles of a set expression that is a key."""
     try:
         return roles_of(name, roles)

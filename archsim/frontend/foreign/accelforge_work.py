@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from archsim.base.errors import ConfigError
 from archsim.base.units import shown
 from archsim.frontend.foreign.ledger import APPROXIMATED
-from archsim.frontend.foreign.section import MOST, Quantity, Section
+from archsim.frontend.foreign.section import MOST, SourceQuantity, SourceSection
 from archsim.frontend.foreign.sets import Roles, roles_of
 from archsim.frontend.foreign.timeloop_chain import usual_role
-from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
-from archsim.spec.nodes import Node
+from archsim.frontend.foreign.work import ForeignCoordinate, ForeignLayer, ForeignModel, ForeignOperand
+from archsim.spec.nodes import FileNode
 
 _BOUND = re.compile(r"\s*([0-9]{1,15})\s*<=\s*(\w+)\s*(<=?)\s*([0-9]{1,15})\s*")
 _TERM = re.compile(r"\s*(?:([0-9]{1,9})\s*\*\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\*\s*([0-9]{1,9})|([A-Za-z_]\w*))\s*")
@@ -21,25 +21,27 @@ _ALIASES = {"input": "inputs", "weight": "weights", "output": "outputs"}
 
 
 @dataclass(frozen=True)
-class Facts:
+class AccelforgeFacts:
     """What an architecture may name: tensors by their roles in the first einsum, bits of each role."""
 
     roles: dict[str, Roles]
-    bits: dict[str, Quantity]
+    bits: dict[str, SourceQuantity]
 
 
 @dataclass(frozen=True)
-class Tensor:
+class AccelforgeTensor:
     """An access of an einsum: rank -> sum of rank variables."""
 
     name: str
-    ranks: dict[str, Coordinate]
+    ranks: dict[str, ForeignCoordinate]
     written: bool
-    bits: Quantity | None
+    bits: SourceQuantity | None
     alias: str = ""
 
 
-def read(workload: Section, renames: Section | None, file: str, variables: dict[str, object]) -> tuple[Work, Facts]:
+def read(
+    workload: SourceSection, renames: SourceSection | None, file: str, variables: dict[str, object]
+) -> tuple[ForeignModel, AccelforgeFacts]:
     """The einsums, and what an architecture may name. Raises ConfigError for what it cannot understand."""
     workload.ignore("the version of AccelForge's own grammar", "version")
     workload.ignore("which tensors stay where; archsim's compiler decides that", "persistent_tensors")
@@ -47,9 +49,9 @@ def read(workload: Section, renames: Section | None, file: str, variables: dict[
     named = _renamed(renames)
     ranks = _sizes(workload, "rank_sizes", variables)
     shared = _bounds(workload)
-    tasks: list[Task] = []
-    facts = Facts({}, {})
-    tensors_bits: dict[str, Quantity] = {}
+    tasks: list[ForeignLayer] = []
+    facts = AccelforgeFacts({}, {})
+    tensors_bits: dict[str, SourceQuantity] = {}
     for entry in workload.entries("einsums"):
         task, accesses = _einsum(entry, named, ranks, shared, variables)
         if task is None:
@@ -62,10 +64,10 @@ def read(workload: Section, renames: Section | None, file: str, variables: dict[
         facts.roles.update((name, frozenset((role,))) for name, role in roles.items() if name not in facts.roles)
     facts.bits.update(_bits(workload, facts.roles, variables) | tensors_bits)
     name = re.sub(r"(\.workload)?\.ya?ml$", "", file)
-    return Work("AccelForge", name, file, workload.node.mark, tuple(tasks)), facts
+    return ForeignModel("AccelForge", name, file, workload.node.mark, tuple(tasks)), facts
 
 
-def _renamed(renames: Section | None) -> dict[str, str]:
+def _renamed(renames: SourceSection | None) -> dict[str, str]:
     """Tensor -> role of renames that name tensors; those that are set expressions are archsim's own rule."""
     found: dict[str, str] = {}
     for entry in renames.entries("einsums") if renames is not None else []:
@@ -74,7 +76,7 @@ def _renamed(renames: Section | None) -> dict[str, str]:
     return found
 
 
-def _roles_of(entry: Section, key: str) -> dict[str, str]:
+def _roles_of(entry: SourceSection, key: str) -> dict[str, str]:
     """``{weight: W}`` or ``[{name: weight, source: W}]``."""
     table = entry.at(key)
     if table is None:
@@ -90,7 +92,7 @@ def _roles_of(entry: Section, key: str) -> dict[str, str]:
     }
 
 
-def _sizes(section: Section, key: str, variables: dict[str, object]) -> dict[str, int]:
+def _sizes(section: SourceSection, key: str, variables: dict[str, object]) -> dict[str, int]:
     table = section.mapping(key)
     found = {}
     for rank in table if table is not None else []:
@@ -101,7 +103,7 @@ def _sizes(section: Section, key: str, variables: dict[str, object]) -> dict[str
     return found
 
 
-def _bounds(section: Section) -> dict[str, int]:
+def _bounds(section: SourceSection) -> dict[str, int]:
     """Rank variable -> size, of ``{m: 0 <= m < 128}`` or ``[0 <= m < 128]``."""
     found: dict[str, int] = {}
     for key in ("iteration_space_shape", "shape"):
@@ -126,8 +128,12 @@ def _bounds(section: Section) -> dict[str, int]:
 
 
 def _einsum(
-    entry: Section, named: dict[str, str], ranks: dict[str, int], shared: dict[str, int], variables: dict[str, object]
-) -> tuple[Task | None, list[Tensor]]:
+    entry: SourceSection,
+    named: dict[str, str],
+    ranks: dict[str, int],
+    shared: dict[str, int],
+    variables: dict[str, object],
+) -> tuple[ForeignLayer | None, list[AccelforgeTensor]]:
     """The layer; None where it copies."""
     if isinstance(entry.node.value, str):
         entry.take("a layer")
@@ -144,17 +150,17 @@ def _einsum(
     results = [tensor for tensor in tensors if tensor.written]
     if len(results) != 1:
         entry.fail(f"found {len(results)} outputs; allowed one with 'output: True'")
-    place = Section(Node(entry.node.mapping or {}, entry.node.mark), entry.path, entry.ledger)
+    place = SourceSection(FileNode(entry.node.mapping or {}, entry.node.mark), entry.path, entry.ledger)
     extents = _extents(entry, tensors, _sizes(place, "rank_sizes", variables), ranks, {**shared, **_bounds(place)})
     roles = _assigned(tensors, own)
-    accesses = [Access(tensor.name, roles[tensor.name], tuple(tensor.ranks.values())) for tensor in tensors]
+    accesses = [ForeignOperand(tensor.name, roles[tensor.name], tuple(tensor.ranks.values())) for tensor in tensors]
     result = next(access for access in accesses if access.role == "outputs")
     operands = tuple(access for access in accesses if access is not result)
     name = name or result.tensor
-    return Task(name, entry.node.mark, entry.path, extents, operands, result), tensors
+    return ForeignLayer(name, entry.node.mark, entry.path, extents, operands, result), tensors
 
 
-def _repeated(section: Section) -> None:
+def _repeated(section: SourceSection) -> None:
     """``n_instances`` multiplies results."""
     if "n_instances" in section:
         many = section.count("n_instances", "")
@@ -164,7 +170,7 @@ def _repeated(section: Section) -> None:
             section.refuse(f"each layer is written once, not {many} times; multiply the results", "n_instances")
 
 
-def _assigned(tensors: list[Tensor], named: dict[str, str]) -> dict[str, str]:
+def _assigned(tensors: list[AccelforgeTensor], named: dict[str, str]) -> dict[str, str]:
     """Roles: by alias or rename, else by usual names; of two that are left the second is the weights."""
     roles = {tensor.name: "outputs" if tensor.written else "" for tensor in tensors}
     for tensor in tensors:
@@ -183,7 +189,11 @@ def _assigned(tensors: list[Tensor], named: dict[str, str]) -> dict[str, str]:
 
 
 def _extents(
-    entry: Section, tensors: list[Tensor], own: dict[str, int], ranks: dict[str, int], bounds: dict[str, int]
+    entry: SourceSection,
+    tensors: list[AccelforgeTensor],
+    own: dict[str, int],
+    ranks: dict[str, int],
+    bounds: dict[str, int],
 ) -> dict[str, int]:
     """Sizes of the rank variables: stated, else those of a rank that one of them indexes alone."""
     found: dict[str, int] = {}
@@ -205,7 +215,7 @@ def _extents(
     return found
 
 
-def _accesses(entry: Section, variables: dict[str, object]) -> list[Tensor]:
+def _accesses(entry: SourceSection, variables: dict[str, object]) -> list[AccelforgeTensor]:
     found = []
     for access in entry.entries("tensor_accesses"):
         name = access.text("name", "the tensor")
@@ -223,13 +233,13 @@ def _accesses(entry: Section, variables: dict[str, object]) -> list[Tensor]:
         )
         if "density" in access:
             access.refuse("sparse tensors are not modelled: everything is computed dense", "density")
-        found.append(Tensor(name, ranks, access.flag("output", "the result"), bits))
+        found.append(AccelforgeTensor(name, ranks, access.flag("output", "the result"), bits))
     if not found:
         entry.fail("has no tensors; allowed 'tensor_accesses', or 'einsum: O[m, n] = I[m, k] * W[k, n]'")
     return found
 
 
-def _terms(place: Section, text: str) -> Coordinate:
+def _terms(place: SourceSection, text: str) -> ForeignCoordinate:
     """``2*p + r`` as ((p, 2), (r, 1))."""
     found = []
     for part in text.split("+"):
@@ -242,7 +252,7 @@ def _terms(place: Section, text: str) -> Coordinate:
     return tuple(found)
 
 
-def _concise(entry: Section, text: str) -> list[Tensor]:
+def _concise(entry: SourceSection, text: str) -> list[AccelforgeTensor]:
     """``O[m, n] = I[m, k] * W(weight)[k, n]``."""
     left, equals, right = text.partition("] =")
     if not equals:
@@ -258,16 +268,16 @@ def _concise(entry: Section, text: str) -> list[Tensor]:
         for index in filter(None, (each.strip() for each in tensor[3].split(","))):
             rank, stated, variables = index.partition("=")
             ranks[rank.strip().upper() if not stated else rank.strip()] = _terms(entry, variables if stated else index)
-        found.append(Tensor(tensor[1], ranks, at == 0, None, tensor[2] or ""))
+        found.append(AccelforgeTensor(tensor[1], ranks, at == 0, None, tensor[2] or ""))
     if not parts:
         entry.fail(f"found {shown(text)}; allowed O[m, n] = I[m, k] * W[k, n]")
     return found
 
 
-def _bits(workload: Section, roles: dict[str, Roles], variables: dict[str, object]) -> dict[str, Quantity]:
+def _bits(workload: SourceSection, roles: dict[str, Roles], variables: dict[str, object]) -> dict[str, SourceQuantity]:
     """``bits_per_value: {All: 8, weight: 4}``; what names fewer tensors wins, the first tensor of a role decides."""
     table = workload.mapping("bits_per_value")
-    stated: dict[str, tuple[Roles, Quantity]] = {}
+    stated: dict[str, tuple[Roles, SourceQuantity]] = {}
     for key in table if table is not None else []:
         assert table is not None
         try:
@@ -277,7 +287,7 @@ def _bits(workload: Section, roles: dict[str, Roles], variables: dict[str, objec
         bits = table.number(key, "dtypes", variables)
         if bits is not None:
             stated[key] = of, bits
-    found: dict[str, Quantity] = {}
+    found: dict[str, SourceQuantity] = {}
     for tensor, (role, *_) in ((name, sorted(own)) for name, own in roles.items() if own):
         known = [key for key, (of, _) in stated.items() if key == tensor or (key not in roles and role in of)]
         if known:
@@ -286,7 +296,9 @@ def _bits(workload: Section, roles: dict[str, Roles], variables: dict[str, objec
     return found
 
 
-def _one_width(section: Section, tensor: str, role: str, bits: Quantity, found: dict[str, Quantity]) -> None:
+def _one_width(
+    section: SourceSection, tensor: str, role: str, bits: SourceQuantity, found: dict[str, SourceQuantity]
+) -> None:
     """A role has one width, that of its first tensor."""
     first = found.setdefault(role, bits)
     if first.value != bits.value:

@@ -7,15 +7,15 @@ from math import isqrt, log
 from typing import Any
 
 from archsim.base.errors import ArchsimError, ConfigError
-from archsim.frontend.foreign.design import ROLES, Design, Spread
-from archsim.frontend.foreign.emit import Flow, decimal
-from archsim.frontend.foreign.ledger import REFUSED, Ledger
+from archsim.frontend.foreign.design import ROLES, ForeignDesign, ForeignFanout
+from archsim.frontend.foreign.emit import FlowMapping, decimal
+from archsim.frontend.foreign.ledger import REFUSED, ImportLedger
 from archsim.frontend.foreign.memory import dram, outside, sram, streams
 from archsim.frontend.foreign.names import plain_name
-from archsim.frontend.foreign.placing import Place, places
+from archsim.frontend.foreign.placing import PlacedMemory, places
 from archsim.frontend.foreign.registers import array_figures, registers_of
-from archsim.frontend.foreign.section import Quantity
-from archsim.frontend.foreign.sheet import Part, Sheet
+from archsim.frontend.foreign.section import SourceQuantity
+from archsim.frontend.foreign.sheet import ChipSheet, SheetSection
 from archsim.spec.nodes import Mark
 
 TABLES = {45: ("45nm", "0.9 V"), 7: ("7nm", "0.75 V")}  # feature size in nm -> table, its supply
@@ -24,10 +24,10 @@ _WHOLE = {4: "int4", 8: "int8", 16: "int16", 32: "int32"}
 _REAL = {8: "fp8", 16: "fp16", 32: "fp32"}
 
 
-def document(design: Design, ledger: Ledger) -> tuple[dict[str, Any], dict[str, Mark]]:
+def document(design: ForeignDesign, ledger: ImportLedger) -> tuple[dict[str, Any], dict[str, Mark]]:
     """The chip file, and by key path where each number stands in the source. Raises ConfigError naming a place."""
-    sheet = Sheet(ledger)
-    top = Part(sheet, "", design.mark)
+    sheet = ChipSheet(ledger)
+    top = SheetSection(sheet, "", design.mark)
     _head(top, design)
     dtypes = _dtypes(top, design)
     found = places(design)
@@ -47,27 +47,27 @@ def document(design: Design, ledger: Ledger) -> tuple[dict[str, Any], dict[str, 
     return whole, sheet.marks
 
 
-def _outer(sheet: Sheet, design: Design, found: list[Place]) -> dict[str, Any]:
+def _outer(sheet: ChipSheet, design: ForeignDesign, found: list[PlacedMemory]) -> dict[str, Any]:
     held = _roles(found, "dram")
     return {"dram": outside(sheet, [role for role in ROLES if role not in held], design)}
 
 
-def _covered(found: list[Place], kind: str) -> bool:
+def _covered(found: list[PlacedMemory], kind: str) -> bool:
     return set(_roles(found, kind)) == set(ROLES)
 
 
-def _roles(found: list[Place], kind: str) -> list[str]:
+def _roles(found: list[PlacedMemory], kind: str) -> list[str]:
     return [role for place in found if place.kind == kind for role in place.roles]
 
 
-def _head(top: Part, design: Design) -> None:
+def _head(top: SheetSection, design: ForeignDesign) -> None:
     top.put("schema", "archsim.chip/1")
     top.put("name", plain_name(design.name, "chip"))
     top.put("description", f"imported from {design.tool}")
     top.put("source", f"{design.tool}: {design.file}")
     nm = design.technology_nm
     node, supply = TABLES[min(TABLES, key=lambda known: abs(log(known / float(nm.value))))] if nm else TABLES[45]
-    top.put("technology", Flow())
+    top.put("technology", FlowMapping())
     if nm and node == f"{decimal(nm.value)}nm":
         top.state("technology.node", node, nm)
     else:
@@ -89,9 +89,9 @@ def _frequency(hz: Fraction) -> str:
     return f"{decimal(hz)} Hz"
 
 
-def _dtypes(top: Part, design: Design) -> dict[str, str]:
+def _dtypes(top: SheetSection, design: ForeignDesign) -> dict[str, str]:
     """The number format of each role: of the bits that the source states, else 8 and sums of 32."""
-    dtypes = Flow()
+    dtypes = FlowMapping()
     known = _REAL if design.floating else _WHOLE
     stated = dict(design.value_bits)
     _as_inputs(top, stated)
@@ -112,7 +112,7 @@ def _dtypes(top: Part, design: Design) -> dict[str, str]:
     return dtypes
 
 
-def _as_inputs(top: Part, stated: dict[str, Quantity]) -> None:
+def _as_inputs(top: SheetSection, stated: dict[str, SourceQuantity]) -> None:
     """Outputs have the format of inputs, which they become; wider ones are what sums are."""
     outputs, inputs = stated.get("outputs"), stated.get("inputs")
     if outputs is None:
@@ -127,7 +127,7 @@ def _as_inputs(top: Part, stated: dict[str, Quantity]) -> None:
         stated.update({"outputs": inputs} if inputs is not None else {})
 
 
-def _wide_sums(top: Part, dtypes: dict[str, str], known: dict[int, str]) -> None:
+def _wide_sums(top: SheetSection, dtypes: dict[str, str], known: dict[int, str]) -> None:
     """Sums are no narrower than factors."""
     bits = {name: number for number, name in known.items()}
     wide = max(dtypes["inputs"], dtypes["weights"], key=lambda name: bits[name])
@@ -136,7 +136,9 @@ def _wide_sums(top: Part, dtypes: dict[str, str], known: dict[int, str]) -> None
         top.sheet.ledger.assume("dtypes.accumulate", f"{wide}: archsim's sums are no narrower than their factors")
 
 
-def _leaves(sheet: Sheet, design: Design, found: list[Place], dtypes: dict[str, str]) -> list[dict[str, Any]]:
+def _leaves(
+    sheet: ChipSheet, design: ForeignDesign, found: list[PlacedMemory], dtypes: dict[str, str]
+) -> list[dict[str, Any]]:
     units = design.units
     part = sheet.part(units.name, "array", units.mark)
     part.put("kind", "systolic" if design.dataflow else "generic")
@@ -148,7 +150,7 @@ def _leaves(sheet: Sheet, design: Design, found: list[Place], dtypes: dict[str, 
     return [{"array": part.document()}, {"vector": _vector(sheet, design, cols)}]
 
 
-def _dataflow(part: Part, design: Design) -> None:
+def _dataflow(part: SheetSection, design: ForeignDesign) -> None:
     if design.dataflow:
         part.put("dataflow", design.dataflow)
         return
@@ -156,7 +158,7 @@ def _dataflow(part: Part, design: Design) -> None:
     del part.sources["dataflow"]
 
 
-def _rate(part: Part, design: Design, dtypes: dict[str, str]) -> None:
+def _rate(part: SheetSection, design: ForeignDesign, dtypes: dict[str, str]) -> None:
     pair = dtypes["inputs"]
     pair = pair if dtypes["weights"] == pair else f"{pair}x{dtypes['weights']}"
     rate = design.units.rate
@@ -166,7 +168,7 @@ def _rate(part: Part, design: Design, dtypes: dict[str, str]) -> None:
         part.state("rates", {pair: str(rate.value) if rate.value.denominator > 1 else int(rate.value)}, rate)
 
 
-def _shape(part: Part, design: Design) -> tuple[int, int]:
+def _shape(part: SheetSection, design: ForeignDesign) -> tuple[int, int]:
     """Rows (over which sums are added) and columns of all fan-outs."""
     sides = {"rows": 1, "cols": 1}
     loose = []
@@ -183,11 +185,11 @@ def _shape(part: Part, design: Design) -> tuple[int, int]:
         part.sheet.ledger.assume(f"{part.name}.shape", f"[{sides['rows']}, {sides['cols']}]: {why}")
     shape = sides["rows"], sides["cols"]
     mark = design.spreads[0].size.mark if design.spreads else design.units.mark
-    part.state("shape", list(shape), Quantity(Fraction(1), said, mark))
+    part.state("shape", list(shape), SourceQuantity(Fraction(1), said, mark))
     return shape
 
 
-def _fold(loose: list[Spread], sides: dict[str, int]) -> None:
+def _fold(loose: list[ForeignFanout], sides: dict[str, int]) -> None:
     """One fan-out as near to a square as it divides; of several the last one is the rows."""
     *others, last = [int(spread.size.value) for spread in loose]
     if not others:
@@ -200,7 +202,7 @@ def _fold(loose: list[Spread], sides: dict[str, int]) -> None:
         sides["cols"] *= count
 
 
-def _vector(sheet: Sheet, design: Design, cols: int) -> dict[str, Any]:
+def _vector(sheet: ChipSheet, design: ForeignDesign, cols: int) -> dict[str, Any]:
     lanes = design.lanes
     part = sheet.part(lanes.name if lanes else "vector", "vector", design.units.mark)
     if lanes is None:

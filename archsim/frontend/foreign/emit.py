@@ -13,7 +13,7 @@ _LINE = 100  # characters of a mapping or list that goes on one line
 _DIGITS = 12  # of a number that no short decimal states
 
 
-class Flow(dict[str, Any]):
+class FlowMapping(dict[str, Any]):
     """A mapping that goes on one line."""
 
 
@@ -30,17 +30,17 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _mapping(dumper: _Dumper, data: dict[str, Any]) -> yaml.Node:
-    return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=isinstance(data, Flow))
+    return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=isinstance(data, FlowMapping))
 
 
 def _list(dumper: _Dumper, data: list[Any]) -> yaml.Node:
-    flow = not any(isinstance(item, (dict, list)) and not isinstance(item, Flow) for item in data)
-    short = flow and len(str(data)) <= _LINE and not any(isinstance(item, Flow) for item in data)
+    flow = not any(isinstance(item, (dict, list)) and not isinstance(item, FlowMapping) for item in data)
+    short = flow and len(str(data)) <= _LINE and not any(isinstance(item, FlowMapping) for item in data)
     return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=short)
 
 
 _Dumper.add_representer(dict, _mapping)
-_Dumper.add_representer(Flow, _mapping)
+_Dumper.add_representer(FlowMapping, _mapping)
 _Dumper.add_representer(list, _list)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from archsim.spec.nodes import Mark, Node
+from archsim.spec.nodes import FileNode, Mark
 
 READ, APPROXIMATED, IGNORED, REFUSED = "read", "approximated", "ignored", "refused"
 UNKNOWN, ASSUMED = "unknown", "assumed"
@@ -20,7 +20,7 @@ _RARE = (APPROXIMATED, UNKNOWN)  # states that the counts name only where a key 
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """``key``: of the source; of what is assumed, that of archsim. ``said``: the counterpart, or the reason."""
 
     state: str
@@ -35,36 +35,36 @@ class Entry:
 
 
 @dataclass
-class Ledger:
+class ImportLedger:
     """Entries of one or several files; the strongest state of a key holds: refused, approximated, read, ignored."""
 
-    _entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
-    _assumed: dict[str, Entry] = field(default_factory=dict)
+    _entries: dict[tuple[str, str], LedgerEntry] = field(default_factory=dict)
+    _assumed: dict[str, LedgerEntry] = field(default_factory=dict)
 
-    def enter(self, state: str, key: str, node: Node, said: str) -> None:
+    def enter(self, state: str, key: str, node: FileNode, said: str) -> None:
         """Enter every leaf of ``node``, which stands at ``key``."""
         for path, leaf in leaves(node, key):
             found = self._entries.get((leaf.mark.file, path))
             if found is None or _RANK[found.state] <= _RANK[state]:
-                self._entries[leaf.mark.file, path] = Entry(state, path, said, leaf.mark)
+                self._entries[leaf.mark.file, path] = LedgerEntry(state, path, said, leaf.mark)
 
     def settle(self, state: str, key: str, mark: Mark, said: str) -> None:
         """Change the state of a key that a reader has entered, by what the writer could do with it."""
         if (mark.file, key) in self._entries:
-            self._entries[mark.file, key] = Entry(state, key, said, mark)
+            self._entries[mark.file, key] = LedgerEntry(state, key, said, mark)
 
     def assume(self, key: str, said: str) -> None:
         """Enter a value that archsim needs and the source does not have."""
-        self._assumed[key] = Entry(ASSUMED, key, said, Mark(""))
+        self._assumed[key] = LedgerEntry(ASSUMED, key, said, Mark(""))
 
-    def close(self, node: Node) -> None:
+    def close(self, node: FileNode) -> None:
         """Enter as unknown the leaves of a file that nobody entered."""
         for path, leaf in leaves(node, ""):
             if (leaf.mark.file, path) not in self._entries:
                 said = "not a key that this version knows; nothing of it is in what is written"
-                self._entries[leaf.mark.file, path] = Entry(UNKNOWN, path, said, leaf.mark)
+                self._entries[leaf.mark.file, path] = LedgerEntry(UNKNOWN, path, said, leaf.mark)
 
-    def of(self, *states: str) -> list[Entry]:
+    def of(self, *states: str) -> list[LedgerEntry]:
         """The entries of some states, in the order of the files; what is assumed as it was met."""
         found = [entry for entry in self._entries.values() if entry.state in states]
         found.sort(key=lambda entry: (entry.mark.file, entry.mark.line, entry.mark.column, entry.key))
@@ -83,7 +83,7 @@ class Ledger:
         return f"{sum(counts[state] for state in STATES)} keys: {', '.join(parts)}{assumed}"
 
 
-def leaves(node: Node, path: str) -> Iterator[tuple[str, Node]]:
+def leaves(node: FileNode, path: str) -> Iterator[tuple[str, FileNode]]:
     """Key path and node of every leaf; a list of plain values is one leaf, an empty mapping too."""
     if node.mapping:
         for key, child in node.mapping.items():
@@ -95,6 +95,6 @@ def leaves(node: Node, path: str) -> Iterator[tuple[str, Node]]:
         yield path, node
 
 
-def listed(entries: Iterable[Entry], whole: bool = True) -> list[str]:
+def listed(entries: Iterable[LedgerEntry], whole: bool = True) -> list[str]:
     """The lines of a list, each once."""
     return list(dict.fromkeys(entry.line(whole) for entry in entries))

@@ -14,14 +14,14 @@ from typing import Any
 
 from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
 from archsim.frontend.foreign import accelforge, chip, scalesim, timeloop, workload, zigzag
-from archsim.frontend.foreign.design import Design
+from archsim.frontend.foreign.design import ForeignDesign
 from archsim.frontend.foreign.emit import text_of
-from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, REFUSED, STATES, UNKNOWN, Ledger, listed
-from archsim.frontend.foreign.section import Section
+from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, REFUSED, STATES, UNKNOWN, ImportLedger, listed
+from archsim.frontend.foreign.section import SourceSection
 from archsim.frontend.foreign.template import rendered
-from archsim.frontend.foreign.work import Work
+from archsim.frontend.foreign.work import ForeignModel
 from archsim.spec.locate import is_file
-from archsim.spec.nodes import Mark, Node, bounded_text, parse_foreign
+from archsim.spec.nodes import FileNode, Mark, bounded_text, parse_foreign
 
 TOOLS = ("timeloop", "accelforge", "zigzag", "scalesim")
 MOST_FILES = 32
@@ -30,16 +30,16 @@ _NAMED = {"timeloop": "Timeloop", "accelforge": "AccelForge", "zigzag": "ZigZag"
 
 
 @dataclass(frozen=True)
-class Brought:
+class ImportedFiles:
     """``files``: name -> text. ``left_out``: layers that could not be written, with the reason. ``design``, ``work``:
     what the source describes, in neutral terms."""
 
     tool: str
     files: dict[str, str]
-    ledger: Ledger
+    ledger: ImportLedger
     left_out: tuple[str, ...]
-    design: Design | None
-    work: Work | None
+    design: ForeignDesign | None
+    work: ForeignModel | None
 
     def report(self) -> str:
         """The list of all keys and of what was assumed, then the counts."""
@@ -54,15 +54,15 @@ class Brought:
 
 
 @dataclass(frozen=True)
-class Document:
+class SourceDocument:
     """A file as a tree."""
 
     path: Path
     tool: str
-    root: Node
+    root: FileNode
 
 
-def bring(paths: Sequence[Path], tool: str = "") -> Brought:
+def bring(paths: Sequence[Path], tool: str = "") -> ImportedFiles:
     """Read files of one tool together; ``tool``: one of ``TOOLS``, '' to tell it by what the files hold.
 
     Raises ConfigError with file:line:column for what cannot be understood, NotBuiltError for templates that are not
@@ -77,27 +77,27 @@ def bring(paths: Sequence[Path], tool: str = "") -> Brought:
     if len(tools) > 1:
         told = ", ".join(f"{document.path.name}: {document.tool}" for document in documents)
         raise ConfigError(f"found files of several tools ({told}); allowed those of one, or --from TOOL")
-    ledger = Ledger()
+    ledger = ImportLedger()
     design, work = _understood(tools[0], documents, ledger)
     for document in documents:
         ledger.close(document.root)
     return _written(tools[0], design, work, ledger, documents[0].root.mark)
 
 
-def _document(path: Path, tool: str) -> Document:
+def _document(path: Path, tool: str) -> SourceDocument:
     if not is_file(path):
         raise ConfigError(f"{path}: no such file")
     text = bounded_text(path)
     if path.suffix == ".csv" and tool in ("", "scalesim"):
-        return Document(path, "scalesim", scalesim.parse_topology(path))
+        return SourceDocument(path, "scalesim", scalesim.parse_topology(path))
     if tool == "scalesim" or (not tool and (path.suffix == ".cfg" or scalesim.is_config(text))):
-        return Document(path, "scalesim", scalesim.parse_config(text, str(path)))
+        return SourceDocument(path, "scalesim", scalesim.parse_config(text, str(path)))
     root = parse_foreign(rendered(text, str(path)), str(path))
     told = _told(root) if not tool or "arch" in root.mapping else tool
-    return Document(path, tool or told, root)
+    return SourceDocument(path, tool or told, root)
 
 
-def _told(root: Node) -> str:
+def _told(root: FileNode) -> str:
     """The tool by the top level of a file."""
     keys = set(root.mapping)
     arch = root.mapping.get("arch")
@@ -115,8 +115,10 @@ def _told(root: Node) -> str:
     raise ConfigError(f"{root.mark}: found no key that tells the tool; allowed files of {known}, or --from TOOL")
 
 
-def _understood(tool: str, documents: list[Document], ledger: Ledger) -> tuple[Design | None, Work | None]:
-    sections = [Section(document.root, "", ledger) for document in documents]
+def _understood(
+    tool: str, documents: list[SourceDocument], ledger: ImportLedger
+) -> tuple[ForeignDesign | None, ForeignModel | None]:
+    sections = [SourceSection(document.root, "", ledger) for document in documents]
     files = [document.path.name for document in documents]
     if tool == "scalesim":
         return _scalesim(documents, sections)
@@ -124,9 +126,11 @@ def _understood(tool: str, documents: list[Document], ledger: Ledger) -> tuple[D
     return reader(sections, files)
 
 
-def _scalesim(documents: list[Document], sections: list[Section]) -> tuple[Design | None, Work | None]:
-    design: Design | None = None
-    works: list[Work] = []
+def _scalesim(
+    documents: list[SourceDocument], sections: list[SourceSection]
+) -> tuple[ForeignDesign | None, ForeignModel | None]:
+    design: ForeignDesign | None = None
+    works: list[ForeignModel] = []
     for document, section in zip(documents, sections, strict=True):
         if document.path.suffix == ".csv":
             works.append(scalesim.work(section, document.path.name))
@@ -139,7 +143,9 @@ def _scalesim(documents: list[Document], sections: list[Section]) -> tuple[Desig
     return design, works[0] if works else None
 
 
-def _written(tool: str, design: Design | None, work: Work | None, ledger: Ledger, place: Mark) -> Brought:
+def _written(
+    tool: str, design: ForeignDesign | None, work: ForeignModel | None, ledger: ImportLedger, place: Mark
+) -> ImportedFiles:
     documents: dict[str, dict[str, Any]] = {}
     left_out: list[str] = []
     marks: dict[str, Mark] = {}
@@ -155,10 +161,10 @@ def _written(tool: str, design: Design | None, work: Work | None, ledger: Ledger
     files = {name: text_of(made, _head(tool, ledger, left_out)) for name, made in documents.items()}
     if design is not None:
         _check(next(iter(files.values())), marks, design)
-    return Brought(tool, files, ledger, tuple(left_out), design, work)
+    return ImportedFiles(tool, files, ledger, tuple(left_out), design, work)
 
 
-def _check(text: str, marks: dict[str, Mark], design: Design) -> None:
+def _check(text: str, marks: dict[str, Mark], design: ForeignDesign) -> None:
     """Have archsim's own check read the chip; what it refuses is said at its place in the source."""
     from archsim.energy.chip import tables_for
     from archsim.spec.load import loads
@@ -179,7 +185,7 @@ def is_imported(path: Path) -> bool:
     return any(first.startswith(f"# {HEAD}{name} by archsim import.") for name in _NAMED.values())
 
 
-def _head(tool: str, ledger: Ledger, left_out: list[str]) -> list[str]:
+def _head(tool: str, ledger: ImportLedger, left_out: list[str]) -> list[str]:
     """Comments above a file: what it comes from, what has no counterpart, what was assumed."""
     lines = [f"{HEAD}{_NAMED[tool]} by archsim import. {ledger.coverage()}."]
     lines += listed(ledger.of(APPROXIMATED, REFUSED, UNKNOWN, ASSUMED), whole=False)

@@ -6,13 +6,13 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from archsim.frontend.foreign.design import Design, Store
+from archsim.frontend.foreign.design import ForeignDesign, ForeignMemory
 from archsim.frontend.foreign.emit import decimal, size
-from archsim.frontend.foreign.ledger import APPROXIMATED, Ledger
-from archsim.frontend.foreign.placing import Place
+from archsim.frontend.foreign.ledger import APPROXIMATED, ImportLedger
+from archsim.frontend.foreign.placing import PlacedMemory
 from archsim.frontend.foreign.ports import width_of
-from archsim.frontend.foreign.section import Quantity
-from archsim.frontend.foreign.sheet import Part, Sheet
+from archsim.frontend.foreign.section import SourceQuantity
+from archsim.frontend.foreign.sheet import ChipSheet, SheetSection
 
 MOST_BITS = 2**47  # 16 TiB, the largest memory that a chip file may state
 STREAM_BITS = 64 * 1024 * 8
@@ -34,7 +34,7 @@ def _kept(roles: tuple[str, ...] | list[str], summed: bool) -> str | list[str]:
     return [role for role in every if role != "partials"]
 
 
-def dram(sheet: Sheet, place: Place, design: Design) -> dict[str, Any]:
+def dram(sheet: ChipSheet, place: PlacedMemory, design: ForeignDesign) -> dict[str, Any]:
     """A memory outside the chip. Its instances, if there are several, are one."""
     store, many = place.store, place.instances
     part = sheet.part(store.name, "dram", store.mark)
@@ -54,7 +54,7 @@ def dram(sheet: Sheet, place: Place, design: Design) -> dict[str, Any]:
     return part.document()
 
 
-def _bandwidth(part: Part, store: Store, many: int) -> None:
+def _bandwidth(part: SheetSection, store: ForeignMemory, many: int) -> None:
     read, write = store.read_bits, store.write_bits
     rates = [rate for rate in (read, write) if rate is not None]
     if not rates:
@@ -68,7 +68,7 @@ def _bandwidth(part: Part, store: Store, many: int) -> None:
             settle(part.sheet.ledger, APPROXIMATED, rate, f"{part.name}.bandwidth: {said}: cycles are too many")
 
 
-def _shared_rate(store: Store, way: str, rate: Quantity | None, other: Quantity | None) -> str:
+def _shared_rate(store: ForeignMemory, way: str, rate: SourceQuantity | None, other: SourceQuantity | None) -> str:
     """What is lost of the rate of a direction in a bandwidth that both share; '' for nothing."""
     if other is None:
         return f"{way} alone have a limit in the source, here both directions together have it"
@@ -81,7 +81,7 @@ def _several(many: int) -> str:
     return f"{many} instances as one" if many > 1 else ""
 
 
-def _capacity(part: Part, key: str, store: Store, many: int) -> int:
+def _capacity(part: SheetSection, key: str, store: ForeignMemory, many: int) -> int:
     """Bits."""
     if store.bits is None:
         part.assume(key, size(Fraction(MOST_BITS)), f"{_LIMITLESS}; the largest that a chip file may state")
@@ -95,7 +95,7 @@ def _capacity(part: Part, key: str, store: Store, many: int) -> int:
     return max(int(-(-bits // 8)) * 8, 8)
 
 
-def _stands(part: Part, store: Store, many: int) -> None:
+def _stands(part: SheetSection, store: ForeignMemory, many: int) -> None:
     """Area and leakage of all instances; of a memory without limit no table can tell them."""
     for key, unit, found in (("area", "mm2", store.area_mm2), ("leakage", "W", store.leakage_w)):
         if found is not None:
@@ -104,7 +104,7 @@ def _stands(part: Part, store: Store, many: int) -> None:
             part.assume(key, f"0 {unit}", f"{_LIMITLESS}, so no table can price it")
 
 
-def sram(sheet: Sheet, place: Place, design: Design, summed: bool) -> dict[str, Any]:
+def sram(sheet: ChipSheet, place: PlacedMemory, design: ForeignDesign, summed: bool) -> dict[str, Any]:
     """A memory on the chip, all instances as one; ``summed``: partial sums have a memory of their own."""
     store, many = place.store, place.instances
     part = sheet.part(store.name, "sram", store.mark)
@@ -136,20 +136,20 @@ def sram(sheet: Sheet, place: Place, design: Design, summed: bool) -> dict[str, 
     return part.document()
 
 
-def _slots(part: Part, store: Store, design: Design) -> None:
+def _slots(part: SheetSection, store: ForeignMemory, design: ForeignDesign) -> None:
     if store.slots is not None and store.slots.value.denominator == 1 and store.slots.value > 0:
         part.state("slots", int(store.slots.value), store.slots)
     else:
         part.assume("slots", 2, f"a tile is moved while another one works, which {design.tool} takes for granted")
 
 
-def settle(ledger: Ledger, state: str, quantity: Quantity | None, said: str) -> None:
+def settle(ledger: ImportLedger, state: str, quantity: SourceQuantity | None, said: str) -> None:
     """Enter in the ledger what the writer could do with a number that a reader has read."""
     if quantity is not None:
         ledger.settle(state, quantity.path, quantity.mark, said)
 
 
-def _wanted(design: Design, roles: tuple[str, ...] | list[str]) -> int:
+def _wanted(design: ForeignDesign, roles: tuple[str, ...] | list[str]) -> int:
     """Bytes a cycle that never limit the array.
 
     Systolic: four values of each role for every PE of the longer side, sums of 4 bytes. Else an input for each row, a
@@ -164,7 +164,7 @@ def _wanted(design: Design, roles: tuple[str, ...] | list[str]) -> int:
     return max(1, min(2 * sum(values[role] for role in roles), 1 << 24))
 
 
-def outside(sheet: Sheet, roles: list[str], design: Design) -> dict[str, Any]:
+def outside(sheet: ChipSheet, roles: list[str], design: ForeignDesign) -> dict[str, Any]:
     """Where tensors lie that the source gives no memory outside the chip."""
     part = sheet.part("outside", "outside", design.mark)
     why = f"{', '.join(roles)} begin on the chip in {design.tool}; here they come from outside at no cost"
@@ -178,7 +178,7 @@ def outside(sheet: Sheet, roles: list[str], design: Design) -> dict[str, Any]:
     return part.document()
 
 
-def streams(sheet: Sheet, roles: list[str], found: list[Place], design: Design) -> dict[str, Any]:
+def streams(sheet: ChipSheet, roles: list[str], found: list[PlacedMemory], design: ForeignDesign) -> dict[str, Any]:
     """What stands for the way of operands that go to the units without a shared memory on the chip."""
     part = sheet.part("streams", "streams", design.mark)
     own = [place for place in found if place.kind in ("registers", "sums") and set(place.roles) & set(roles)]

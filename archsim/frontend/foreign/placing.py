@@ -11,25 +11,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from archsim.frontend.foreign.design import ROLES, Design, Store
+from archsim.frontend.foreign.design import ROLES, ForeignDesign, ForeignMemory
 
 SUM_ROWS = 16  # rows of sums, a value for each column, that a memory of partial sums must hold twice
 
 
 @dataclass(frozen=True)
-class Place:
+class PlacedMemory:
     """A memory and the roles that it keeps as what it is: ``dram``, ``sram``, ``sums`` or ``registers`` of the array.
 
     ``sums``: an SRAM of partial sums alone, beside the one of outputs.
     """
 
-    store: Store
+    store: ForeignMemory
     kind: str
     instances: int
     roles: tuple[str, ...]
 
 
-def places(design: Design) -> list[Place]:
+def places(design: ForeignDesign) -> list[PlacedMemory]:
     """Outermost first. A memory may be shared for one operand and lie in the array for another."""
     kinds = {(id(store), role): kind for role in ROLES for store, kind in _way(design, role)}
     found = []
@@ -37,13 +37,13 @@ def places(design: Design) -> list[Place]:
         for kind in ("dram", "sram", "sums", "registers"):
             roles = tuple(role for role in ROLES if kinds.get((id(store), role)) == kind)
             if roles:
-                found.append(Place(store, kind, design.instances(store), roles))
+                found.append(PlacedMemory(store, kind, design.instances(store), roles))
     return found
 
 
-def _way(design: Design, role: str) -> list[tuple[Store, str]]:
+def _way(design: ForeignDesign, role: str) -> list[tuple[ForeignMemory, str]]:
     """The memories of a role, outermost first, with what each becomes."""
-    found: list[tuple[Store, str]] = []
+    found: list[tuple[ForeignMemory, str]] = []
     for store in design.stores:
         if role not in store.roles:
             continue
@@ -57,7 +57,7 @@ def _way(design: Design, role: str) -> list[tuple[Store, str]]:
     return found
 
 
-def _sums(design: Design, store: Store) -> bool:
+def _sums(design: ForeignDesign, store: ForeignMemory) -> bool:
     """Whether all instances together can add up the sums of a tile; a systolic array streams longer ones."""
     if store.roles != frozenset(("outputs",)):
         return False
@@ -67,7 +67,7 @@ def _sums(design: Design, store: Store) -> bool:
     return not design.dataflow and store.bits is not None and store.bits.value * design.instances(store) >= needed
 
 
-def _inside(design: Design, store: Store, shared: bool) -> bool:
+def _inside(design: ForeignDesign, store: ForeignMemory, shared: bool) -> bool:
     """``shared``: its operand has a memory for all units above it."""
     instances = design.instances(store)
     return instances > 1 and (instances >= design.macs or (shared and instances**2 >= design.macs))

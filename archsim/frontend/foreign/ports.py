@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from archsim.frontend.foreign.design import Store
+from archsim.frontend.foreign.design import ForeignMemory
 
 NARROW = (16, 8, 4, 2, 1)  # bytes of a word, where the source's does not divide
 MOST_WORD, MOST_BANKS, MOST_PORTS = 1 << 16, 1 << 16, 64
 
 
 @dataclass(frozen=True)
-class Width:
+class PortWidth:
     """``doubt``: in which way the stated bandwidth is not exactly this one, '' where it is."""
 
     banks: int
@@ -24,7 +24,7 @@ class Width:
     why: str = ""
 
 
-def width_of(store: Store, instances: int, size_bytes: int, wanted_bytes: int) -> Width:
+def width_of(store: ForeignMemory, instances: int, size_bytes: int, wanted_bytes: int) -> PortWidth:
     """What gives the bandwidth of so many instances; ``wanted_bytes`` a cycle where nothing limits it."""
     read = _rate(store.read_bits.value if store.read_bits else None, instances)
     write = _rate(store.write_bits.value if store.write_bits else None, instances)
@@ -64,7 +64,7 @@ def width_of(store: Store, instances: int, size_bytes: int, wanted_bytes: int) -
     if banks * word > size_bytes:
         banks, word = 1, min(size_bytes, MOST_WORD)
         doubts.append("no more than the memory holds")
-    return Width(banks, word, ports, "; ".join(dict.fromkeys(doubts)), slowed, why)
+    return PortWidth(banks, word, ports, "; ".join(dict.fromkeys(doubts)), slowed, why)
 
 
 def _rate(bits: Fraction | None, instances: int) -> Fraction | None:

@@ -10,20 +10,20 @@ from __future__ import annotations
 from fractions import Fraction
 from math import prod
 
-from archsim.frontend.foreign.design import ROLES, Design, Store
-from archsim.frontend.foreign.emit import Flow, decimal, size
+from archsim.frontend.foreign.design import ROLES, ForeignDesign, ForeignMemory
+from archsim.frontend.foreign.emit import FlowMapping, decimal, size
 from archsim.frontend.foreign.ledger import APPROXIMATED, IGNORED, REFUSED
 from archsim.frontend.foreign.memory import settle
 from archsim.frontend.foreign.names import plain_name
-from archsim.frontend.foreign.placing import Place
-from archsim.frontend.foreign.section import Quantity
-from archsim.frontend.foreign.sheet import Part
+from archsim.frontend.foreign.placing import PlacedMemory
+from archsim.frontend.foreign.section import SourceQuantity
+from archsim.frontend.foreign.sheet import SheetSection
 
 _NAMED = {"inputs": "inputs", "weights": "weights", "outputs": "partials"}  # roles of registers
 _WAYS = ("read", "write")
 
 
-def registers_of(part: Part, places: list[Place], design: Design) -> None:
+def registers_of(part: SheetSection, places: list[PlacedMemory], design: ForeignDesign) -> None:
     """Register files of the PEs with their sizes, and the energy of the MACs and of an element of each operand."""
     found = [place for place in places if place.kind == "registers"]
     _files(part, found, design)
@@ -39,7 +39,7 @@ def registers_of(part: Part, places: list[Place], design: Design) -> None:
         _registers(part, inner, design)
 
 
-def _files(part: Part, found: list[Place], design: Design) -> None:
+def _files(part: SheetSection, found: list[PlacedMemory], design: ForeignDesign) -> None:
     if not found:
         return
     files = []
@@ -48,7 +48,7 @@ def _files(part: Part, found: list[Place], design: Design) -> None:
         share = max(bits * place.instances / design.macs, Fraction(8))
         name = plain_name(place.store.name, "registers")
         keeps = [_NAMED[role] for role in place.roles]
-        files.append(Flow({"name": name, "keeps": keeps, "size": size(share)}))
+        files.append(FlowMapping({"name": name, "keeps": keeps, "size": size(share)}))
         if share % 8 or share != bits:
             said = f"{decimal(bits)} bits, {place.instances} instances for {design.macs} units"
             part.sheet.ledger.assume(f"{part.name}.registers.{name}", f"{size(share)} of each PE: {said}")
@@ -58,7 +58,7 @@ def _files(part: Part, found: list[Place], design: Design) -> None:
     part.sheet.marks[f"{part.name}.registers"] = stated.mark if stated else part.mark
 
 
-def _rates(part: Part, place: Place, design: Design) -> None:
+def _rates(part: SheetSection, place: PlacedMemory, design: ForeignDesign) -> None:
     """Registers never limit their array; a rate of less than a value a cycle would."""
     need = max(_bits(design, place.store, role) for role in place.roles)
     settle(part.sheet.ledger, IGNORED, place.store.slots, "inside the array, whose registers have no slots")
@@ -70,23 +70,23 @@ def _rates(part: Part, place: Place, design: Design) -> None:
             settle(part.sheet.ledger, APPROXIMATED if slow else IGNORED, rate, said)
 
 
-def _innermost(places: list[Place]) -> dict[str, Place | None]:
+def _innermost(places: list[PlacedMemory]) -> dict[str, PlacedMemory | None]:
     """By role the innermost memory, if it lies inside the array."""
-    found: dict[str, Place | None] = dict.fromkeys(ROLES)
+    found: dict[str, PlacedMemory | None] = dict.fromkeys(ROLES)
     for place in places:
         for role in place.roles:
             found[role] = place if place.kind in ("registers", "sums") else None
     return found
 
 
-def _bits(design: Design, store: Store, role: str) -> int:
+def _bits(design: ForeignDesign, store: ForeignMemory, role: str) -> int:
     """Bits of a value as this memory keeps it; of outputs those of partial sums."""
     stated = [design.value_bits[key] for key in ("accumulate", role) if key == role or role == "outputs"
               if key in design.value_bits]  # fmt: skip
     return store.value_bits.get(role) or (int(stated[0].value) if stated else 8)
 
 
-def _price(design: Design, place: Place, role: str, way: str) -> tuple[Fraction, Quantity] | None:
+def _price(design: ForeignDesign, place: PlacedMemory, role: str, way: str) -> tuple[Fraction, SourceQuantity] | None:
     """pJ that a MAC spends on one access of its value, its share of it where units have an instance together."""
     pj = place.store.read_pj if way == "read" else place.store.write_pj
     if pj is None:
@@ -95,7 +95,7 @@ def _price(design: Design, place: Place, role: str, way: str) -> tuple[Fraction,
     return pj.value * _bits(design, place.store, role) / place.store.access_bits.value * share, pj
 
 
-def _mac(part: Part, sums: Place | None, design: Design) -> None:
+def _mac(part: SheetSection, sums: PlacedMemory | None, design: ForeignDesign) -> None:
     """The energy of a MAC, with the sum that it reads and writes in a generic array."""
     own = design.units.pj
     cols = prod(int(spread.size.value) for spread in design.spreads if spread.axis == "cols")
@@ -121,12 +121,12 @@ def _mac(part: Part, sums: Place | None, design: Design) -> None:
         settle(part.sheet.ledger, APPROXIMATED, pj, f"{said}: the energy is too low")
 
 
-def _priced(design: Design) -> bool:
+def _priced(design: ForeignDesign) -> bool:
     """Whether the source states energies, so that what it does not have costs nothing in it."""
     return any(pj is not None for pj in (design.units.pj, *(s.read_pj for s in design.stores)))
 
 
-def _registers(part: Part, inner: dict[str, Place | None], design: Design) -> None:
+def _registers(part: SheetSection, inner: dict[str, PlacedMemory | None], design: ForeignDesign) -> None:
     """pJ of an element of each operand; an operand without registers in the source costs nothing in them."""
     none = []
     for role, named in _NAMED.items():
@@ -154,7 +154,7 @@ def _registers(part: Part, inner: dict[str, Place | None], design: Design) -> No
     part.assume("energy.wire", "0 pJ", f"{design.tool} has no wires between PEs among these parts")
 
 
-def _streamed(part: Part, role: str, way: str, pj: Quantity, design: Design) -> None:
+def _streamed(part: SheetSection, role: str, way: str, pj: SourceQuantity, design: ForeignDesign) -> None:
     """The dataflow of a generic array sends inputs anew for each MAC and keeps weights."""
     if role == "inputs" and way == "write" and not design.dataflow:
         said = (
@@ -164,7 +164,7 @@ def _streamed(part: Part, role: str, way: str, pj: Quantity, design: Design) -> 
         settle(part.sheet.ledger, APPROXIMATED, pj, said)
 
 
-def array_figures(part: Part, found: list[Place], design: Design) -> None:
+def array_figures(part: SheetSection, found: list[PlacedMemory], design: ForeignDesign) -> None:
     """Area and leakage of the units with their registers, where the source has all of them."""
     units = design.units
     groups = (
@@ -177,7 +177,7 @@ def array_figures(part: Part, found: list[Place], design: Design) -> None:
         if len(known) == len(parts):
             whole = sum((quantity.value * many for quantity, many in known), Fraction(0))
             source = "; ".join(f"{quantity.source} x {many}" for quantity, many in known)
-            part.state(key, f"{decimal(whole)} {unit}", Quantity(whole, source, known[0][0].mark))
+            part.state(key, f"{decimal(whole)} {unit}", SourceQuantity(whole, source, known[0][0].mark))
         for quantity, _ in known if len(known) < len(parts) else []:
             said = f"an array has one {key} for units and registers, of which the source states only some"
             settle(part.sheet.ledger, REFUSED, quantity, f"{said}; state {part.name}.{key} yourself")

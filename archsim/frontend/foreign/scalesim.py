@@ -15,11 +15,11 @@ from pathlib import Path
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.base.units import shown
-from archsim.frontend.foreign.design import Design, Spread, Store, Units, constant
-from archsim.frontend.foreign.section import Quantity, Section
-from archsim.frontend.foreign.work import Access, Task, Work
+from archsim.frontend.foreign.design import ForeignDesign, ForeignFanout, ForeignMacs, ForeignMemory, constant
+from archsim.frontend.foreign.section import SourceQuantity, SourceSection
+from archsim.frontend.foreign.work import ForeignLayer, ForeignModel, ForeignOperand
 from archsim.frontend.scalesim_csv import layers
-from archsim.spec.nodes import MAX_NODES, Mark, Node, scalar
+from archsim.spec.nodes import MAX_NODES, FileNode, Mark, scalar
 
 DATAFLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}
 _SECTION = re.compile(r"\[\s*(\w+)\s*\]")
@@ -52,10 +52,10 @@ def is_config(text: str) -> bool:
     return bool(_SECTION.fullmatch(first))
 
 
-def parse_config(text: str, file: str) -> Node:
+def parse_config(text: str, file: str) -> FileNode:
     """The tree of a configuration: sections of scalars. Raises ConfigError with file:line."""
-    root: dict[str, Node] = {}
-    current: dict[str, Node] | None = None
+    root: dict[str, FileNode] = {}
+    current: dict[str, FileNode] | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         said = line.split("#")[0].split(";")[0].strip()
         mark = Mark(file, number, len(line) - len(line.lstrip()) + 1)
@@ -67,22 +67,22 @@ def parse_config(text: str, file: str) -> Node:
         if section:
             current = {}
             _once(root, section[1], mark)
-            root[section[1]] = Node(current, mark)
+            root[section[1]] = FileNode(current, mark)
         elif entry and current is not None:
             key = _SPELLED.get(entry[1].lower(), entry[1])
             _once(current, key, mark)
-            current[key] = Node(scalar(entry[2]), mark)
+            current[key] = FileNode(scalar(entry[2]), mark)
         else:
             raise ConfigError(f"{mark}: found {shown(said)}; allowed [section], or 'key: value' below one")
-    return Node(root, Mark(file, 1, 1))
+    return FileNode(root, Mark(file, 1, 1))
 
 
-def _once(found: dict[str, Node], key: str, mark: Mark) -> None:
+def _once(found: dict[str, FileNode], key: str, mark: Mark) -> None:
     if key in found:
         raise ConfigError(f"{mark}: duplicate key '{key}', first at line {found[key].mark.line}; allowed once")
 
 
-def design(root: Section, file: str) -> Design:
+def design(root: SourceSection, file: str) -> ForeignDesign:
     """The chip of a configuration. Raises ConfigError for what is missing or no number."""
     presets = root.mapping(_PRESETS) or root.fail(f"has no section [{_PRESETS}]; a SCALE-Sim configuration has one")
     general = root.mapping("general")
@@ -90,15 +90,17 @@ def design(root: Section, file: str) -> Design:
         name = general.text("run_name", "name", "scalesim")
     rows, cols = _count(presets, "ArrayHeight"), _count(presets, "ArrayWidth")
     stores = [_outer(root, presets), *(_sram(presets, *each) for each in _SRAMS)]
-    spreads = [Spread("ArrayHeight", rows, "rows"), Spread("ArrayWidth", cols, "cols")]
+    spreads = [ForeignFanout("ArrayHeight", rows, "rows"), ForeignFanout("ArrayWidth", cols, "cols")]
     _others(root, presets)
-    return Design(
+    return ForeignDesign(
         tool="SCALE-Sim",
         name=name if general is not None else "scalesim",
         file=file,
         mark=presets.node.mark,
         levels=(*stores, *spreads),
-        units=Units("array", presets.node.mark, rate=constant(1, "SCALE-Sim: one MAC of a PE and cycle", rows.mark)),
+        units=ForeignMacs(
+            "array", presets.node.mark, rate=constant(1, "SCALE-Sim: one MAC of a PE and cycle", rows.mark)
+        ),
         dataflow=_dataflow(presets),
         free=(
             "SCALE-Sim itself has no vector unit, no width of partial sums, no energy and no host",
@@ -107,7 +109,7 @@ def design(root: Section, file: str) -> Design:
     )
 
 
-def _count(presets: Section, key: str) -> Quantity:
+def _count(presets: SourceSection, key: str) -> SourceQuantity:
     if presets.count(key, "array.shape") is None:
         presets.fail(f"key '{key}' is missing")
     found = presets.number(key, "array.shape")
@@ -115,14 +117,14 @@ def _count(presets: Section, key: str) -> Quantity:
     return found
 
 
-def _dataflow(presets: Section) -> str:
+def _dataflow(presets: SourceSection) -> str:
     said = presets.text("Dataflow", "array.dataflow").lower()
     if said not in DATAFLOWS:
         presets.fail(f"found {shown(said)}; allowed {', '.join(DATAFLOWS)}{nearest(said, DATAFLOWS)}", "Dataflow")
     return DATAFLOWS[said]
 
 
-def _outer(root: Section, presets: Section) -> Store:
+def _outer(root: SourceSection, presets: SourceSection) -> ForeignMemory:
     """The memory behind the SRAMs."""
     run = root.mapping("run_presets")
     mode = run.text("InterfaceBandwidth", "dram.bandwidth", "CALC").upper() if run is not None else "CALC"
@@ -142,12 +144,12 @@ def _outer(root: Section, presets: Section) -> Store:
     bits = words.scaled(8, "one byte a word") if words is not None else None
     word = constant(8, "one byte a word", presets.node.mark)
     every = frozenset(("inputs", "weights", "outputs"))
-    return Store(
+    return ForeignMemory(
         "dram", presets.node.mark, every, None, word, read_bits=bits, write_bits=bits, shared=True, offchip=True
     )
 
 
-def _stated(presets: Section, layout: Section | None) -> Quantity:
+def _stated(presets: SourceSection, layout: SourceSection | None) -> SourceQuantity:
     """Words a cycle of the three interfaces together: reads of inputs, reads of weights, writes of outputs."""
     node = presets.node.mapping.get("Bandwidth")
     if node is None:
@@ -176,14 +178,14 @@ def _stated(presets: Section, layout: Section | None) -> Quantity:
     return constant(whole, f"{presets.source('Bandwidth')}; {', '.join(said)}", node.mark)
 
 
-def _sram(presets: Section, name: str, key: str, role: str) -> Store:
+def _sram(presets: SourceSection, name: str, key: str, role: str) -> ForeignMemory:
     size = presets.number(key, f"{name}.size") or presets.fail(f"key '{key}' is missing")
     slots = constant(2, "SCALE-Sim double-buffers its SRAMs", size.mark)
     word = constant(8, "one byte a word", size.mark)
-    return Store(name, size.mark, frozenset((role,)), size.scaled(_KIB_BITS, "KiB"), word, slots=slots)
+    return ForeignMemory(name, size.mark, frozenset((role,)), size.scaled(_KIB_BITS, "KiB"), word, slots=slots)
 
 
-def _others(root: Section, presets: Section) -> None:
+def _others(root: SourceSection, presets: SourceSection) -> None:
     presets.ignore(_OFFSET, "IfmapOffset", "FilterOffset", "OfmapOffset")
     presets.ignore(
         "queues towards another simulator, without it they do nothing", "ReadRequestBuffer", "WriteRequestBuffer"
@@ -214,46 +216,46 @@ CONV = ("height", "width", "filter_height", "filter_width", "channels", "filters
 GEMM = ("m", "n", "k")
 
 
-def parse_topology(path: Path) -> Node:
+def parse_topology(path: Path) -> FileNode:
     """A list of layers: name, sizes, and what follows them. Raises ModelError with file:line."""
     items = []
     for layer in layers(path):
         mark = Mark(str(path), layer.line, 1)
         named = dict(zip(CONV if len(layer.sizes) == len(CONV) else GEMM, layer.sizes, strict=True))
-        values = {"name": Node(layer.name, mark)} | {key: Node(size, mark) for key, size in named.items()}
+        values = {"name": FileNode(layer.name, mark)} | {key: FileNode(size, mark) for key, size in named.items()}
         if layer.extra:
-            values["extra"] = Node(layer.extra, mark)
+            values["extra"] = FileNode(layer.extra, mark)
         if layer.unread:
-            values["unread"] = Node({name: Node(text, mark) for name, text in layer.unread}, mark)
-        items.append(Node(values, mark))
-    return Node(list(items), Mark(str(path), 1, 1))
+            values["unread"] = FileNode({name: FileNode(text, mark) for name, text in layer.unread}, mark)
+        items.append(FileNode(values, mark))
+    return FileNode(list(items), Mark(str(path), 1, 1))
 
 
-def work(root: Section, file: str) -> Work:
+def work(root: SourceSection, file: str) -> ForeignModel:
     """The layers, each with an input of its own."""
     for item in root.items():
         item.refuse("a column that is not known; the layer is written without it", "unread")
     tasks = tuple(_conv(item) if "height" in item else _gemm(item) for item in root.items())
-    return Work("SCALE-Sim", Path(file).stem, file, root.node.mark, tasks)
+    return ForeignModel("SCALE-Sim", Path(file).stem, file, root.node.mark, tasks)
 
 
-def _sizes(item: Section, keys: tuple[str, ...]) -> list[int]:
+def _sizes(item: SourceSection, keys: tuple[str, ...]) -> list[int]:
     return [item.count(key, "the layer's sizes") or item.fail(f"key '{key}' is missing") for key in keys]
 
 
-def _gemm(item: Section) -> Task:
+def _gemm(item: SourceSection) -> ForeignLayer:
     m, n, k = _sizes(item, GEMM)
     name = item.text("name", "layers.name")
     products = _extra(item, "a number of products") or 1
     sizes = {"m": m, "n": n, "k": k} | ({"b": products} if products > 1 else {})
     batch = ((("b", 1),),) if products > 1 else ()
-    a = Access(f"{name}.input", "inputs", (*batch, (("m", 1),), (("k", 1),)))
-    b = Access(f"{name}.weights", "weights", (*batch, (("k", 1),), (("n", 1),)))
-    out = Access(name, "outputs", (*batch, (("m", 1),), (("n", 1),)))
-    return Task(name, item.node.mark, item.path, sizes, (a, b), out)
+    a = ForeignOperand(f"{name}.input", "inputs", (*batch, (("m", 1),), (("k", 1),)))
+    b = ForeignOperand(f"{name}.weights", "weights", (*batch, (("k", 1),), (("n", 1),)))
+    out = ForeignOperand(name, "outputs", (*batch, (("m", 1),), (("n", 1),)))
+    return ForeignLayer(name, item.node.mark, item.path, sizes, (a, b), out)
 
 
-def _conv(item: Section) -> Task:
+def _conv(item: SourceSection) -> ForeignLayer:
     height, width, kernel_h, kernel_w, channels, filters, stride = _sizes(item, CONV)
     name = item.text("name", "layers.name")
     strides = (stride, _extra(item, "the stride along the width") or stride)
@@ -270,14 +272,14 @@ def _conv(item: Section) -> Task:
     rows, columns = (("p", strides[0]), ("r", 1)), (("q", strides[1]), ("s", 1))
     group = ((("g", 1),),) if depthwise else ()
     channel = () if depthwise else ((("c", 1),),)
-    image = Access(f"{name}.input", "inputs", (*group, *channel, rows, columns))
-    weights = Access(f"{name}.weights", "weights", (*group, (("k", 1),), *channel, (("r", 1),), (("s", 1),)))
-    out = Access(name, "outputs", (*group, (("k", 1),), (("p", 1),), (("q", 1),)))
+    image = ForeignOperand(f"{name}.input", "inputs", (*group, *channel, rows, columns))
+    weights = ForeignOperand(f"{name}.weights", "weights", (*group, (("k", 1),), *channel, (("r", 1),), (("s", 1),)))
+    out = ForeignOperand(name, "outputs", (*group, (("k", 1),), (("p", 1),), (("q", 1),)))
     padding = {"p": (0, ends[0]), "q": (0, ends[1])}
-    return Task(name, item.node.mark, item.path, sizes, (image, weights), out, padding=padding)
+    return ForeignLayer(name, item.node.mark, item.path, sizes, (image, weights), out, padding=padding)
 
 
-def _extra(item: Section, what: str) -> int:
+def _extra(item: SourceSection, what: str) -> int:
     """What follows the sizes: a second stride or a number of products (0: none), or sparsity, which is not modelled."""
     said = str(item.node.mapping["extra"].value) if "extra" in item else ""
     if said.isdecimal() and int(said) > 0:

@@ -14,8 +14,8 @@ from archsim.base.errors import ConfigError
 from archsim.base.plain import visible
 from archsim.base.units import shown
 from archsim.frontend.foreign.expression import evaluate
-from archsim.frontend.foreign.ledger import APPROXIMATED, IGNORED, READ, REFUSED, Ledger
-from archsim.spec.nodes import Mark, Node
+from archsim.frontend.foreign.ledger import APPROXIMATED, IGNORED, READ, REFUSED, ImportLedger
+from archsim.spec.nodes import FileNode, Mark
 
 MOST = 2**40  # of an extent or a number of instances
 _UNIT = re.compile(r"\s*[0-9][0-9_.]*(?:[eE][+-]?[0-9]+)?\s*([A-Za-z\u00b5%][A-Za-z0-9/^]*)\s*")
@@ -23,7 +23,7 @@ _LONGEST = 80  # characters of a value that a source repeats
 
 
 @dataclass(frozen=True)
-class Quantity:
+class SourceQuantity:
     """A number with where it comes from: ``source`` says file, key and text; ``path`` is its key, at ``mark``."""
 
     value: Fraction
@@ -31,15 +31,15 @@ class Quantity:
     mark: Mark
     path: str = ""
 
-    def scaled(self, factor: Fraction | int, why: str = "") -> Quantity:
+    def scaled(self, factor: Fraction | int, why: str = "") -> SourceQuantity:
         """In another unit, or for several instances; ``why`` is added to the source."""
         return replace(self, value=self.value * factor, source=f"{self.source}{'; ' + why if why else ''}")
 
 
-class Section:
+class SourceSection:
     """A node at ``path``. Look-ups of keys that are absent give None or the default and enter nothing."""
 
-    def __init__(self, node: Node, path: str, ledger: Ledger) -> None:
+    def __init__(self, node: FileNode, path: str, ledger: ImportLedger) -> None:
         """``path``: the key path of the node, '' of a document."""
         self.node = node
         self.path = path
@@ -68,25 +68,25 @@ class Section:
         path = self.key_path(key) if key else self.path
         raise ConfigError(f"{place}: {path + ': ' if path else ''}{message}")
 
-    def at(self, key: str) -> Section | None:
+    def at(self, key: str) -> SourceSection | None:
         """The section under a key; None where it is absent or empty."""
         found = self.node.mapping.get(key)
         if found is None or found.value is None:
             return None
-        return Section(found, self.key_path(key), self.ledger)
+        return SourceSection(found, self.key_path(key), self.ledger)
 
-    def mapping(self, key: str) -> Section | None:
+    def mapping(self, key: str) -> SourceSection | None:
         """As ``at``; raises where the value is no mapping."""
         found = self.at(key)
         if found is not None and not isinstance(found.node.value, dict):
             self.fail(f"found {shown(found.node.plain())}; allowed a mapping", key)
         return found
 
-    def items(self) -> list[Section]:
+    def items(self) -> list[SourceSection]:
         """The entries of a list."""
-        return [Section(node, f"{self.path}[{at}]", self.ledger) for at, node in enumerate(self.node.items)]
+        return [SourceSection(node, f"{self.path}[{at}]", self.ledger) for at, node in enumerate(self.node.items)]
 
-    def entries(self, key: str) -> list[Section]:
+    def entries(self, key: str) -> list[SourceSection]:
         """The mappings listed under a key, () where it is absent."""
         found = self.at(key)
         if found is None:
@@ -137,7 +137,7 @@ class Section:
             self.fail(f"found {shown(text)}; allowed true or false", key)
         return text in ("true", "1")
 
-    def number(self, key: str, to: str, names: Mapping[str, object] | None = None) -> Quantity | None:
+    def number(self, key: str, to: str, names: Mapping[str, object] | None = None) -> SourceQuantity | None:
         """A number of 0 or more, None where it is absent or infinite."""
         found = self.node.mapping.get(key)
         if found is None or found.value is None:
@@ -149,7 +149,7 @@ class Section:
         found = self.node.mapping.get(key)
         return found is not None and found.value is not None and self._value(found, key, names) == inf
 
-    def first(self, to: str, *keys: str, names: Mapping[str, object] | None = None) -> Quantity | None:
+    def first(self, to: str, *keys: str, names: Mapping[str, object] | None = None) -> SourceQuantity | None:
         """The number of the first of some spellings of a key that is there."""
         for key in keys:
             if key in self.node.mapping:
@@ -178,14 +178,14 @@ class Section:
             return [part.strip() for part in found.value.split(",") if part.strip()]
         return [str(item.value) for item in given]
 
-    def _quantity(self, node: Node, key: str, to: str, names: Mapping[str, object] | None) -> Quantity | None:
+    def _quantity(self, node: FileNode, key: str, to: str, names: Mapping[str, object] | None) -> SourceQuantity | None:
         value = self._value(node, key, names)
         self.take(to, key)
         if isinstance(value, float):
             return None
-        return Quantity(value, self.source(key), node.mark, self.key_path(key))
+        return SourceQuantity(value, self.source(key), node.mark, self.key_path(key))
 
-    def _value(self, node: Node, key: str, names: Mapping[str, object] | None) -> Fraction | float:
+    def _value(self, node: FileNode, key: str, names: Mapping[str, object] | None) -> Fraction | float:
         try:
             value = evaluate(node.value, names)
         except ConfigError as error:

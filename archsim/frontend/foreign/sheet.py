@@ -5,32 +5,32 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from archsim.frontend.foreign.emit import Flow
-from archsim.frontend.foreign.ledger import Ledger
+from archsim.frontend.foreign.emit import FlowMapping
+from archsim.frontend.foreign.ledger import ImportLedger
 from archsim.frontend.foreign.names import plain_name, unique
-from archsim.frontend.foreign.section import Quantity
+from archsim.frontend.foreign.section import SourceQuantity
 from archsim.spec.nodes import Mark
 
 
-class Sheet:
+class ChipSheet:
     """Names in use and, by key path, where each number stands in the source."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: ImportLedger) -> None:
         self.ledger = ledger
         self.marks: dict[str, Mark] = {}
         self.names: list[str] = []
 
-    def part(self, name: str, default: str, mark: Mark) -> Part:
+    def part(self, name: str, default: str, mark: Mark) -> SheetSection:
         """A part with the nearest free name."""
         found = unique(plain_name(name, default), self.names)
         self.names.append(found)
-        return Part(self, found, mark)
+        return SheetSection(self, found, mark)
 
 
-class Part:
+class SheetSection:
     """A section with a name ('' of the top level); values in the order in which they are stated."""
 
-    def __init__(self, sheet: Sheet, name: str, mark: Mark) -> None:
+    def __init__(self, sheet: ChipSheet, name: str, mark: Mark) -> None:
         self.sheet = sheet
         self.name = name
         self.mark = mark
@@ -42,7 +42,7 @@ class Part:
         self.keys[key] = value
         self.sheet.marks[self._path(key)] = self.mark
 
-    def state(self, key: str, value: Any, of: Quantity, why: str = "") -> None:
+    def state(self, key: str, value: Any, of: SourceQuantity, why: str = "") -> None:
         """A value with its source; ``why``: how it follows."""
         self._set(key, value, f"{of.source}{'; ' + why if why else ''}", of.mark)
 
@@ -63,9 +63,9 @@ class Part:
     def _set(self, key: str, value: Any, source: str, mark: Mark) -> None:
         outer, _, inner = key.partition(".")
         if inner:
-            self.keys.setdefault(outer, Flow())[inner] = value
+            self.keys.setdefault(outer, FlowMapping())[inner] = value
         else:
-            self.keys[key] = Flow(value) if isinstance(value, dict) else value
+            self.keys[key] = FlowMapping(value) if isinstance(value, dict) else value
         self.sources[key] = source
         self.sheet.marks[self._path(key)] = mark
 

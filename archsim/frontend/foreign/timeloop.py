@@ -14,18 +14,18 @@ from collections.abc import Iterable
 
 from archsim.base.errors import ConfigError
 from archsim.frontend.foreign import timeloop_problem
-from archsim.frontend.foreign.design import Design, constant
-from archsim.frontend.foreign.section import Quantity, Section
-from archsim.frontend.foreign.timeloop_chain import SPATIAL, Chain, Piece
+from archsim.frontend.foreign.design import ForeignDesign, constant
+from archsim.frontend.foreign.section import SourceQuantity, SourceSection
+from archsim.frontend.foreign.timeloop_chain import SPATIAL, TimeloopChain, TimeloopPiece
 from archsim.frontend.foreign.timeloop_parts import design_of
-from archsim.frontend.foreign.work import Work
+from archsim.frontend.foreign.work import ForeignModel
 
 _RANGE = re.compile(r"(.*?)\s*\[\s*(-?[0-9]{1,9})\s*\.\.\s*([0-9]{1,9})\s*\]")
 _MOST_DEPTH = 30
 _FLAT = ("!Hierarchical", "!Parallel", "!Pipelined")
 
 
-def flat_nodes(branch: Section, chain: Chain, parallel: bool = False, depth: int = 0) -> None:
+def flat_nodes(branch: SourceSection, chain: TimeloopChain, parallel: bool = False, depth: int = 0) -> None:
     """Version 4: a list of tagged nodes; what stands behind a node lies below it, except in ``!Parallel``."""
     for node in branch.entries("nodes"):
         if node.tag in _FLAT and depth < _MOST_DEPTH:
@@ -44,7 +44,7 @@ def flat_nodes(branch: Section, chain: Chain, parallel: bool = False, depth: int
             node.fail(f"found {node.tag or 'no tag'}; allowed {allowed}")
 
 
-def _container(node: Section, chain: Chain, parallel: bool) -> None:
+def _container(node: SourceSection, chain: TimeloopChain, parallel: bool) -> None:
     chain.inherit(node.mapping("attributes"))
     _spatial(node, chain, parallel)
     node.ignore("the name of a container; fan-outs are named after it", "name")
@@ -54,7 +54,7 @@ def _container(node: Section, chain: Chain, parallel: bool) -> None:
     node.refuse(SPATIAL, "constraints")
 
 
-def _component(node: Section, chain: Chain, parallel: bool) -> None:
+def _component(node: SourceSection, chain: TimeloopChain, parallel: bool) -> None:
     node.ignore("whether the component is used", "enabled") if node.flag("enabled", "", True) else None
     if not node.flag("enabled", "", True):
         node.refuse("a component that is switched off is left out", "enabled")
@@ -63,10 +63,10 @@ def _component(node: Section, chain: Chain, parallel: bool) -> None:
     if not name:
         node.fail("key 'name' is missing")
     _spatial(node, chain, parallel)
-    chain.add(Piece(node, name, node.mapping("attributes"), node.mapping("constraints")))
+    chain.add(TimeloopPiece(node, name, node.mapping("attributes"), node.mapping("constraints")))
 
 
-def _spatial(node: Section, chain: Chain, parallel: bool) -> None:
+def _spatial(node: SourceSection, chain: TimeloopChain, parallel: bool) -> None:
     spatial = node.mapping("spatial")
     if spatial is None:
         return
@@ -82,9 +82,9 @@ def _spatial(node: Section, chain: Chain, parallel: bool) -> None:
             chain.spread(f"{name}_{key[-1]}", size, axis)
 
 
-def flat_subtree(architecture: Section, chain: Chain) -> None:
+def flat_subtree(architecture: SourceSection, chain: TimeloopChain) -> None:
     """Version 3: nested subtrees with ``local`` components; ``name[0..N]`` is N + 1 of them."""
-    level: Section | None = architecture
+    level: SourceSection | None = architecture
     for _ in range(_MOST_DEPTH):
         trees = level.entries("subtree") if level is not None else []
         if not trees:
@@ -97,12 +97,12 @@ def flat_subtree(architecture: Section, chain: Chain) -> None:
         chain.multiply(count)
         for local in tree.entries("local"):
             name, own = _counted(local, chain)
-            chain.add_counted(Piece(local, name, local.mapping("attributes"), None), own)
+            chain.add_counted(TimeloopPiece(local, name, local.mapping("attributes"), None), own)
         level = tree
     architecture.fail(f"nested deeper than {_MOST_DEPTH} subtrees")
 
 
-def _counted(node: Section, chain: Chain) -> tuple[str, Quantity]:
+def _counted(node: SourceSection, chain: TimeloopChain) -> tuple[str, SourceQuantity]:
     """Name without its range, and how many there are."""
     text = node.text("name", "the name of the part")
     if not text:
@@ -138,7 +138,7 @@ _TOP = (
 )
 
 
-def read(sections: list[Section], files: list[str]) -> tuple[Design | None, Work | None]:
+def read(sections: list[SourceSection], files: list[str]) -> tuple[ForeignDesign | None, ForeignModel | None]:
     """The chip and the problem of several files. Raises ConfigError where either stands twice or is not understood."""
     found = {key: _one(sections, key) for key in _TOP}
     for section in sections:
@@ -164,18 +164,18 @@ def read(sections: list[Section], files: list[str]) -> tuple[Design | None, Work
     return design_of(chain, file, _clock(found["variables"], chain), found["variables"]), work
 
 
-def _one(sections: Iterable[Section], key: str) -> Section | None:
+def _one(sections: Iterable[SourceSection], key: str) -> SourceSection | None:
     found = [section for section in sections if key in section]
     if len(found) > 1:
         raise ConfigError(f"{found[1].node.mapping[key].mark}: {key}: a second one; allowed one in all files together")
     return found[0].mapping(key) if found else None
 
 
-def _holder(sections: list[Section], key: str) -> Section:
+def _holder(sections: list[SourceSection], key: str) -> SourceSection:
     return next(section for section in sections if key in section)
 
 
-def _aside(section: Section) -> None:
+def _aside(section: SourceSection) -> None:
     section.ignore(_ESTIMATORS, "components", "compound_components", "ART", "ERT_summary", "ART_summary")
     section.ignore(_SEARCH, "mapper", "mapspace")
     section.refuse(_MAPPING, "mapping")
@@ -183,7 +183,7 @@ def _aside(section: Section) -> None:
     section.ignore("Timeloop's own settings", "globals", "model", "layout")
 
 
-def _variables(section: Section | None) -> dict[str, object]:
+def _variables(section: SourceSection | None) -> dict[str, object]:
     """Numbers that arithmetic in other keys may name."""
     found: dict[str, object] = {}
     if section is None:
@@ -200,9 +200,9 @@ def _variables(section: Section | None) -> dict[str, object]:
     return found
 
 
-def _chain(architecture: Section, variables: dict[str, object]) -> Chain:
+def _chain(architecture: SourceSection, variables: dict[str, object]) -> TimeloopChain:
     architecture.ignore(_VERSION, "version")
-    chain = Chain(architecture, variables)
+    chain = TimeloopChain(architecture, variables)
     if "nodes" in architecture:
         flat_nodes(architecture, chain)
     elif "subtree" in architecture:
@@ -212,12 +212,12 @@ def _chain(architecture: Section, variables: dict[str, object]) -> Chain:
     return chain
 
 
-def _clock(variables: Section | None, chain: Chain) -> Quantity | None:
+def _clock(variables: SourceSection | None, chain: TimeloopChain) -> SourceQuantity | None:
     """From ``global_cycle_seconds``, of the variables or of the compute units."""
     for section in (variables, *chain.attributes):
         if section is not None and "global_cycle_seconds" in section:
             seconds = section.number("global_cycle_seconds", "clock", chain.variables)
             if seconds is None or seconds.value == 0:
                 section.fail("found no time; allowed the seconds of a cycle", "global_cycle_seconds")
-            return Quantity(1 / seconds.value, seconds.source, seconds.mark, seconds.path)
+            return SourceQuantity(1 / seconds.value, seconds.source, seconds.mark, seconds.path)
     return None

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from archsim.base.errors import nearest
-from archsim.frontend.foreign.design import Spread, constant
+from archsim.frontend.foreign.design import ForeignFanout, constant
 from archsim.frontend.foreign.ledger import IGNORED
-from archsim.frontend.foreign.section import Quantity, Section
+from archsim.frontend.foreign.section import SourceQuantity, SourceSection
 
 DEPTH = ("depth", "memory_depth", "entries")
 _MEMORY = re.compile(r"dram|sram|regfile|buffer|storage|_rf\b|rf$|register|memory|latch|fifo", re.IGNORECASE)
@@ -22,15 +22,15 @@ SPATIAL = "how a mapper lays out loops: state it in a mapping file (docs/mapping
 
 
 @dataclass
-class Piece:
+class TimeloopPiece:
     """A component: its node, its attributes with those of the containers around it."""
 
-    node: Section
+    node: SourceSection
     name: str
-    attributes: Section | None
-    constraints: Section | None
-    inherited: tuple[Section, ...] = ()
-    prices: dict[str, Quantity] = field(default_factory=dict)
+    attributes: SourceSection | None
+    constraints: SourceSection | None
+    inherited: tuple[SourceSection, ...] = ()
+    prices: dict[str, SourceQuantity] = field(default_factory=dict)
     keep: list[str] | None = None
     bypass: list[str] = field(default_factory=list)
 
@@ -54,39 +54,39 @@ class Piece:
         return "dram" in str(self.node.node.mapping["class"].value).lower()
 
 
-class Chain:
+class TimeloopChain:
     """Fan-outs and components, outermost first."""
 
-    def __init__(self, architecture: Section, variables: dict[str, object]) -> None:
+    def __init__(self, architecture: SourceSection, variables: dict[str, object]) -> None:
         self.architecture = architecture
         self.variables = variables
-        self.pieces: list[Piece | Spread] = []
-        self.attributes: list[Section] = []  # of the containers so far
+        self.pieces: list[TimeloopPiece | ForeignFanout] = []
+        self.attributes: list[SourceSection] = []  # of the containers so far
         self.roles: dict[str, str] = {}
         self._instances = constant(1, "one", architecture.node.mark)  # of version 3: of the subtree so far
         self._reached = 1  # of version 3: of the components so far
         self._columns = 1  # of them
 
-    def inherit(self, attributes: Section | None) -> None:
+    def inherit(self, attributes: SourceSection | None) -> None:
         """Attributes that hold for what stands below too."""
         if attributes is not None:
             self.attributes.append(attributes)
 
-    def spread(self, name: str, size: Quantity, axis: str) -> None:
+    def spread(self, name: str, size: SourceQuantity, axis: str) -> None:
         """A fan-out."""
-        self.pieces.append(Spread(name, size, axis))
+        self.pieces.append(ForeignFanout(name, size, axis))
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: TimeloopPiece) -> None:
         """A component below all before it."""
         piece.inherited = tuple(self.attributes)
         self.pieces.append(piece)
 
-    def multiply(self, count: Quantity) -> None:
+    def multiply(self, count: SourceQuantity) -> None:
         """Instances of a subtree."""
         source = count.source if count.value > 1 else self._instances.source
         self._instances = replace(count, value=self._instances.value * count.value, source=source)
 
-    def add_counted(self, piece: Piece, own: Quantity) -> None:
+    def add_counted(self, piece: TimeloopPiece, own: SourceQuantity) -> None:
         """A component of version 3 that states its instances; the fan-out to them is what it has more than before."""
         whole = self._instances.value * own.value
         if whole % self._reached or whole < self._reached:
@@ -102,10 +102,10 @@ class Chain:
             piece.attributes.ignore("the columns of instances that are there already", "meshX", "meshY")
         self.add(piece)
 
-    def _said(self, own: Quantity) -> str:
+    def _said(self, own: SourceQuantity) -> str:
         return own.source if own.value > 1 else self._instances.source
 
-    def _fan(self, piece: Piece, count: Quantity) -> None:
+    def _fan(self, piece: TimeloopPiece, count: SourceQuantity) -> None:
         """Columns by ``meshX``, which counts those of all instances of a component; the rest are rows."""
         columns = None
         for section in (piece.attributes, *reversed(self.attributes)):
@@ -121,10 +121,10 @@ class Chain:
             if size > 1:
                 self.spread(f"{piece.name}_{axis}", replace(count, value=size), axis)
 
-    def restrict(self, sections: list[Section], roles: dict[str, str]) -> None:
+    def restrict(self, sections: list[SourceSection], roles: dict[str, str]) -> None:
         """What is kept where: constraints in the nodes, then those of files of their own, by names of components."""
         self.roles = roles
-        known = {piece.name: piece for piece in self.pieces if isinstance(piece, Piece)}
+        known = {piece.name: piece for piece in self.pieces if isinstance(piece, TimeloopPiece)}
         for piece in known.values():
             if piece.constraints is not None:
                 _constrain(piece, piece.constraints)
@@ -136,12 +136,12 @@ class Chain:
                     target.fail(f"no component '{name}'{nearest(name, known)}", "target")
                 _target(known[name], target)
 
-    def price(self, table: Section | None) -> None:
+    def price(self, table: SourceSection | None) -> None:
         """Energies of an Accelergy reference table (ERT), by the last part of a component's path."""
         if table is None:
             return
         table.ignore("the version of Accelergy's own grammar", "version")
-        known = {piece.name: piece for piece in self.pieces if isinstance(piece, Piece)}
+        known = {piece.name: piece for piece in self.pieces if isinstance(piece, TimeloopPiece)}
         for entry in table.entries("tables"):
             path = _INDEX.sub("", entry.text("name", "the part"))
             piece = known.get(path.rpartition(".")[2])
@@ -152,7 +152,7 @@ class Chain:
                 _action(piece, action)
 
 
-def _action(piece: Piece, action: Section) -> None:
+def _action(piece: TimeloopPiece, action: SourceSection) -> None:
     """Of several rows of one action (of different arguments) the costliest one: fresh data."""
     name = action.text("name", "")
     action.ignore("arguments of the estimators", "arguments")
@@ -171,7 +171,7 @@ def _action(piece: Piece, action: Section) -> None:
         action.ledger.settle(IGNORED, each.path, each.mark, said)
 
 
-def _uncounted(name: str, action: Section) -> None:
+def _uncounted(name: str, action: SourceSection) -> None:
     """An action without counterpart: it matters where it costs something in a dense run."""
     free = str(action.node.mapping["energy"].value) in ("0", "0.0") if "energy" in action else True
     if free or _SPARSE.search(name):
@@ -182,7 +182,7 @@ def _uncounted(name: str, action: Section) -> None:
         action.refuse(f"an action '{name}' that archsim does not count")
 
 
-def _constrain(piece: Piece, constraints: Section) -> None:
+def _constrain(piece: TimeloopPiece, constraints: SourceSection) -> None:
     kept = constraints.mapping("dataspace")
     if kept is not None:
         piece.bypass = kept.words("bypass", "keeps")
@@ -191,7 +191,7 @@ def _constrain(piece: Piece, constraints: Section) -> None:
     constraints.refuse(SPATIAL, "temporal", "spatial", "max_overbooked_proportion")
 
 
-def _target(piece: Piece, target: Section) -> None:
+def _target(piece: TimeloopPiece, target: SourceSection) -> None:
     """An entry of a constraints file."""
     kind = target.text("type", "keeps")
     if kind in ("bypass", "bypassing", "dataspace", "datatype"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from archsim.frontend.foreign.design import ROLES, Design, Spread, Store, Units, constant
-from archsim.frontend.foreign.ledger import APPROXIMATED, IGNORED, Ledger
-from archsim.frontend.foreign.section import Quantity, Section
-from archsim.frontend.foreign.timeloop_chain import DEPTH, Chain, Piece, usual_role
+from archsim.frontend.foreign.design import ROLES, ForeignDesign, ForeignFanout, ForeignMacs, ForeignMemory, constant
+from archsim.frontend.foreign.ledger import APPROXIMATED, IGNORED, ImportLedger
+from archsim.frontend.foreign.section import SourceQuantity, SourceSection
+from archsim.frontend.foreign.timeloop_chain import DEPTH, TimeloopChain, TimeloopPiece, usual_role
 
 _WIDTH = ("width", "memory_width")
 _WORD = ("datawidth", "word-bits", "word_bits", "data_width")
@@ -51,19 +51,21 @@ _IGNORED = {"reduction_supported": "archsim's innermost memory of outputs always
 _SPARSE_SAID = "sparse tensors are not modelled: everything is computed dense"
 
 
-def design_of(chain: Chain, file: str, clock: Quantity | None, variables: Section | None) -> Design:
+def design_of(
+    chain: TimeloopChain, file: str, clock: SourceQuantity | None, variables: SourceSection | None
+) -> ForeignDesign:
     """The chip of a chain. Raises ConfigError where it has no memory or no units."""
-    levels: list[Store | Spread] = []
-    units: Units | None = None
-    bits: dict[str, Quantity] = {}
-    nm: Quantity | None = None
+    levels: list[ForeignMemory | ForeignFanout] = []
+    units: ForeignMacs | None = None
+    bits: dict[str, SourceQuantity] = {}
+    nm: SourceQuantity | None = None
     for piece in chain.pieces:
-        if isinstance(piece, Spread):
+        if isinstance(piece, ForeignFanout):
             levels.append(piece)
             continue
         nm = _technology((piece.attributes, *piece.inherited)) or nm
         if piece.kind == "memory":
-            first = not any(isinstance(level, Store) for level in levels)
+            first = not any(isinstance(level, ForeignMemory) for level in levels)
             store = _store(piece, chain, clock, outermost=first)
             levels += [store] if store is not None else []
         elif piece.kind == "compute":
@@ -77,9 +79,9 @@ def design_of(chain: Chain, file: str, clock: Quantity | None, variables: Sectio
             piece.node.refuse(f"class '{said}' is neither a memory nor a compute unit; it is left out")
     if units is None:
         chain.architecture.fail("has no compute unit; allowed a component of a class such as intmac at the end")
-    if not any(isinstance(level, Store) for level in levels):
+    if not any(isinstance(level, ForeignMemory) for level in levels):
         chain.architecture.fail("has no memory; allowed a component of class DRAM, SRAM, regfile, ...")
-    return Design(
+    return ForeignDesign(
         tool="Timeloop",
         name=file.rpartition(".")[0] or file,
         file=file,
@@ -94,10 +96,12 @@ def design_of(chain: Chain, file: str, clock: Quantity | None, variables: Sectio
     )
 
 
-def _widths(levels: list[Store | Spread], of_units: dict[str, Quantity], ledger: Ledger) -> dict[str, Quantity]:
+def _widths(
+    levels: list[ForeignMemory | ForeignFanout], of_units: dict[str, SourceQuantity], ledger: ImportLedger
+) -> dict[str, SourceQuantity]:
     """Bits of values: of the outermost memory's words, sums of the innermost one's; else of the units."""
-    stores = [level for level in levels if isinstance(level, Store)]
-    found: dict[str, Quantity] = {}
+    stores = [level for level in levels if isinstance(level, ForeignMemory)]
+    found: dict[str, SourceQuantity] = {}
     for role in ROLES:
         keepers = [store for store in stores if role in store.value_bits]
         for store in keepers[:1]:
@@ -118,20 +122,22 @@ def _widths(levels: list[Store | Spread], of_units: dict[str, Quantity], ledger:
     return found
 
 
-def _technology(sections: tuple[Section | None, ...]) -> Quantity | None:
+def _technology(sections: tuple[SourceSection | None, ...]) -> SourceQuantity | None:
     for section in sections:
         if section is not None and "technology" in section:
             said = section.text("technology", "technology.node")
             number = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)\s*nm", said.strip().lower())
             if number and float(number[1]) > 0:
                 node = section.node.mapping["technology"]
-                return Quantity(Fraction(number[1]), section.source("technology"), node.mark)
+                return SourceQuantity(Fraction(number[1]), section.source("technology"), node.mark)
             section.ignore("no feature size such as '45nm'", "technology")
     return None
 
 
-def _units(piece: Piece, chain: Chain, clock: Quantity | None) -> tuple[Units, dict[str, Quantity]]:
-    found: dict[str, Quantity] = {}
+def _units(
+    piece: TimeloopPiece, chain: TimeloopChain, clock: SourceQuantity | None
+) -> tuple[ForeignMacs, dict[str, SourceQuantity]]:
+    found: dict[str, SourceQuantity] = {}
     names = _scope(piece, chain)
     given = piece.attributes
     if given is not None:
@@ -146,10 +152,10 @@ def _units(piece: Piece, chain: Chain, clock: Quantity | None) -> tuple[Units, d
         given.ignore("the numbers of instances say it", "instances")
         given.ignore("the width of a unit is that of its data", "width")
     leakage = _leakage(piece, clock)
-    return Units(piece.name, piece.node.node.mark, pj=piece.prices.get("mac"), leakage_w=leakage), found
+    return ForeignMacs(piece.name, piece.node.node.mark, pj=piece.prices.get("mac"), leakage_w=leakage), found
 
 
-def _leakage(piece: Piece, clock: Quantity | None) -> Quantity | None:
+def _leakage(piece: TimeloopPiece, clock: SourceQuantity | None) -> SourceQuantity | None:
     """Watts, of the pJ that an instance leaks in a cycle."""
     leak = piece.prices.get("leak")
     if leak is None:
@@ -157,7 +163,7 @@ def _leakage(piece: Piece, clock: Quantity | None) -> Quantity | None:
     return leak.scaled((clock.value if clock is not None else 10**9) / Fraction(10**12), "pJ a cycle")
 
 
-def _scope(piece: Piece, chain: Chain) -> dict[str, object]:
+def _scope(piece: TimeloopPiece, chain: TimeloopChain) -> dict[str, object]:
     """Names that arithmetic in attributes may use: variables and numbers among the attributes above."""
     names = dict(chain.variables)
     for section in (*piece.inherited, *([piece.attributes] if piece.attributes is not None else [])):
@@ -167,7 +173,7 @@ def _scope(piece: Piece, chain: Chain) -> dict[str, object]:
     return names
 
 
-def _rest(given: Section) -> None:
+def _rest(given: SourceSection) -> None:
     """Attributes that no counterpart has."""
     given.ignore(_ESTIMATE, *_ESTIMATED)
     given.ignore(_BANKS, "n_banks")
@@ -178,8 +184,10 @@ def _rest(given: Section) -> None:
         given.ignore(why, key)
 
 
-def _store(piece: Piece, chain: Chain, clock: Quantity | None, outermost: bool) -> Store | None:
-    given = piece.attributes or Section(piece.node.node, piece.node.path, piece.node.ledger)
+def _store(
+    piece: TimeloopPiece, chain: TimeloopChain, clock: SourceQuantity | None, outermost: bool
+) -> ForeignMemory | None:
+    given = piece.attributes or SourceSection(piece.node.node, piece.node.path, piece.node.ledger)
     names = _scope(piece, chain)
     roles = _roles(piece, chain)
     word = given.first("dtypes, and bits of a word", *_WORD, names=names)
@@ -200,7 +208,7 @@ def _store(piece: Piece, chain: Chain, clock: Quantity | None, outermost: bool) 
         piece.node.ignore("every tensor bypasses it: a place of Timeloop's for a fan-out")
         return None
     read, write, shared = _rates(piece, given, names)
-    return Store(
+    return ForeignMemory(
         name=piece.name,
         mark=piece.node.node.mark,
         roles=frozenset(roles),
@@ -218,7 +226,9 @@ def _store(piece: Piece, chain: Chain, clock: Quantity | None, outermost: bool) 
     )
 
 
-def _rates(piece: Piece, given: Section, names: dict[str, object]) -> tuple[Quantity | None, Quantity | None, bool]:
+def _rates(
+    piece: TimeloopPiece, given: SourceSection, names: dict[str, object]
+) -> tuple[SourceQuantity | None, SourceQuantity | None, bool]:
     """Words read and written in a cycle, and whether both share them."""
     keys = (_READ, _WRITE, _SHARED)
     read, write, both = (given.first(f"{piece.name}.ports", *each, names=names) for each in keys)
@@ -238,7 +248,7 @@ def _rates(piece: Piece, given: Section, names: dict[str, object]) -> tuple[Quan
     return reads, writes, False
 
 
-def _slots(given: Section, names: dict[str, object]) -> Quantity | None:
+def _slots(given: SourceSection, names: dict[str, object]) -> SourceQuantity | None:
     """Tiles at a time, where they are more than one; Timeloop's one tile is moved and used at once."""
     found = given.first("slots", *_SLOTS, names=names)
     if found is not None and found.value < 2:
@@ -247,7 +257,9 @@ def _slots(given: Section, names: dict[str, object]) -> Quantity | None:
     return found
 
 
-def _size(given: Section, width: Quantity, word: Quantity, names: dict[str, object]) -> Quantity | None:
+def _size(
+    given: SourceSection, width: SourceQuantity, word: SourceQuantity, names: dict[str, object]
+) -> SourceQuantity | None:
     kilobytes = given.first("size", "sizeKB", names=names)
     if kilobytes is not None:
         return kilobytes.scaled(1024 * 8, "KiB")
@@ -259,7 +271,7 @@ def _size(given: Section, width: Quantity, word: Quantity, names: dict[str, obje
     return None
 
 
-def _roles(piece: Piece, chain: Chain) -> list[str]:
+def _roles(piece: TimeloopPiece, chain: TimeloopChain) -> list[str]:
     """Roles that are kept: those that are named; without names all that do not bypass."""
     bypass = {_role(name, chain) for name in piece.bypass}
     if piece.keep is None:
@@ -272,7 +284,7 @@ def _roles(piece: Piece, chain: Chain) -> list[str]:
     return [role for role in ROLES if role in keep]
 
 
-def _role(name: str, chain: Chain) -> str:
+def _role(name: str, chain: TimeloopChain) -> str:
     found = chain.roles.get(name) or usual_role(name)
     if not found:
         allowed = ", ".join(chain.roles) or "Inputs, Weights, Outputs"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from archsim.base.errors import nearest
 from archsim.base.units import shown
-from archsim.frontend.foreign.section import Section
+from archsim.frontend.foreign.section import SourceSection
 from archsim.frontend.foreign.timeloop_chain import usual_role
-from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
+from archsim.frontend.foreign.work import ForeignCoordinate, ForeignLayer, ForeignModel, ForeignOperand
 
 _DENSE = "densities below 1 are not modelled: everything is computed dense"
 
 
-def read(problem: Section, file: str) -> tuple[Work, dict[str, str]]:
+def read(problem: SourceSection, file: str) -> tuple[ForeignModel, dict[str, str]]:
     """The layer, and by name the role of each data space. Raises ConfigError for what it cannot understand."""
     problem.ignore("the version of Timeloop's own grammar", "version")
     shape = problem.mapping("shape")
@@ -35,11 +35,11 @@ def read(problem: Section, file: str) -> tuple[Work, dict[str, str]]:
     if result is None:
         shape.fail("no data space is written; allowed 'read_write: true' of one")
     operands = tuple(access for access in accesses if access is not result)
-    task = Task(name, shape.node.mark, shape.path, extents, operands, result)
-    return Work("Timeloop", file.rpartition(".")[0] or file, file, problem.node.mark, (task,)), roles
+    task = ForeignLayer(name, shape.node.mark, shape.path, extents, operands, result)
+    return ForeignModel("Timeloop", file.rpartition(".")[0] or file, file, problem.node.mark, (task,)), roles
 
 
-def _coefficients(shape: Section, instance: Section) -> dict[str, int]:
+def _coefficients(shape: SourceSection, instance: SourceSection) -> dict[str, int]:
     """Strides and dilations: of the instance, else their default."""
     found = {}
     for coefficient in shape.entries("coefficients"):
@@ -49,7 +49,7 @@ def _coefficients(shape: Section, instance: Section) -> dict[str, int]:
     return found
 
 
-def _densities(section: Section) -> None:
+def _densities(section: SourceSection) -> None:
     for key in ("densities", "density", "data_densities"):
         if key in section:
             given = section.node.mapping[key]
@@ -59,9 +59,9 @@ def _densities(section: Section) -> None:
 
 
 def _accesses(
-    shape: Section, spaces: list[Section], extents: dict[str, int], steps: dict[str, int]
-) -> tuple[list[Access], dict[str, str]]:
-    found: list[tuple[str, bool, tuple[Coordinate, ...]]] = []
+    shape: SourceSection, spaces: list[SourceSection], extents: dict[str, int], steps: dict[str, int]
+) -> tuple[list[ForeignOperand], dict[str, str]]:
+    found: list[tuple[str, bool, tuple[ForeignCoordinate, ...]]] = []
     for space in spaces:
         name = space.text("name", "the tensor")
         written = any(space.flag(key, "the result") for key in ("read_write", "read-write"))
@@ -72,10 +72,10 @@ def _accesses(
     if len(set(names)) != len(names) or "" in names:
         shape.fail("data spaces need names of their own")
     roles = _roles(found)
-    return [Access(name, roles[name], terms) for name, _, terms in found], roles
+    return [ForeignOperand(name, roles[name], terms) for name, _, terms in found], roles
 
 
-def _roles(found: list[tuple[str, bool, tuple[Coordinate, ...]]]) -> dict[str, str]:
+def _roles(found: list[tuple[str, bool, tuple[ForeignCoordinate, ...]]]) -> dict[str, str]:
     """What is written is the output; of the others the one called so, or with whole indices, is the weights."""
     roles = {name: "outputs" for name, written, _ in found if written}
     rest = [(name, terms) for name, written, terms in found if not written]
@@ -85,17 +85,17 @@ def _roles(found: list[tuple[str, bool, tuple[Coordinate, ...]]]) -> dict[str, s
     return roles | {name: "weights" if name == weights and len(rest) > 1 else "inputs" for name, _ in rest}
 
 
-def _projection(space: Section) -> list[Section]:
+def _projection(space: SourceSection) -> list[SourceSection]:
     """One entry for each index; a mapping of ranks states them by name."""
     found = space.at("projection")
     if found is None or not (found.node.items or found.node.mapping):
         space.fail("key 'projection' is missing; allowed a list of indices such as [[[M]], [[K]]]")
     if found.node.mapping:
-        return [Section(node, found.key_path(key), found.ledger) for key, node in found.node.mapping.items()]
+        return [SourceSection(node, found.key_path(key), found.ledger) for key, node in found.node.mapping.items()]
     return found.items()
 
 
-def _coordinate(entry: Section, extents: dict[str, int], steps: dict[str, int]) -> Coordinate:
+def _coordinate(entry: SourceSection, extents: dict[str, int], steps: dict[str, int]) -> ForeignCoordinate:
     """A sum of dims, each alone or with a coefficient: [[P, stride], [R]]; a dim may stand alone without brackets."""
     terms = []
     for term in entry.items() or [entry]:

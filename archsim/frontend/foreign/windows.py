@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from archsim.frontend.foreign.work import Access, Coordinate, Task
+from archsim.frontend.foreign.work import ForeignCoordinate, ForeignLayer, ForeignOperand
 
 AXES = 2
 
 
-class Refusal(Exception):  # noqa: N818 (it is a verdict on one layer, which the import survives)
+class LayerRefusal(Exception):  # noqa: N818 (it is a verdict on one layer, which the import survives)
     """Why a layer cannot be written."""
 
 
 @dataclass(frozen=True)
-class Axis:
+class WindowAxis:
     """One axis of an image: windows at ``out`` places, ``taps`` values in each."""
 
     out: int
@@ -57,16 +57,16 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Window:
+class ForeignWindow:
     """A convolution, or with ``out_channels`` and ``groups`` = the channels a pooling. Pairs are (height, width)."""
 
-    image: Access
+    image: ForeignOperand
     batch: int
     groups: int
     channels: int  # of a group
     filters: int  # of a group
-    height: Axis
-    width: Axis
+    height: WindowAxis
+    width: WindowAxis
 
     @property
     def out_channels(self) -> int:
@@ -105,18 +105,18 @@ class Window:
         return (top, left) if (top, left) == (bottom, right) else (top, left, bottom, right)
 
 
-def windowed(task: Task) -> Window:
+def windowed(task: ForeignLayer) -> ForeignWindow:
     """The convolution or pooling of a task. Raises Refusal with the reason where it is neither."""
     image = _image(task)
     filters = next((access for access in task.operands if access is not image), None)
     taken = filters.dims if filters is not None else frozenset[str]()
     axes = [_axis(task, terms, taken) for terms in image.coordinates if len(terms) > 1]
     if len(axes) > AXES:
-        raise Refusal(f"windows along {len(axes)} axes; archsim has convolutions of two")
-    axes = [Axis(1, 1, 1, 1, (0, 0)) for _ in range(AXES - len(axes))] + axes
+        raise LayerRefusal(f"windows along {len(axes)} axes; archsim has convolutions of two")
+    axes = [WindowAxis(1, 1, 1, 1, (0, 0)) for _ in range(AXES - len(axes))] + axes
     alone = {terms[0][0]: terms[0][1] for terms in image.coordinates if len(terms) == 1}
     if any(step != 1 for step in alone.values()):
-        raise Refusal("a step over values that are left out, without a window")
+        raise LayerRefusal("a step over values that are left out, without a window")
     moved = {dim for terms in image.coordinates if len(terms) > 1 for dim, _ in terms}
     kinds = _kinds(task, set(alone), taken - moved, moved)
     sizes = {kind: prod(task.extents[dim] for dim in dims) for kind, dims in kinds.items()}
@@ -124,32 +124,32 @@ def windowed(task: Task) -> Window:
     batch = sizes["batch"]
     if task.kind == "pool":
         groups, batch = batch * groups, 1
-    return Window(image, batch, groups, channels, filters_each, *axes)
+    return ForeignWindow(image, batch, groups, channels, filters_each, *axes)
 
 
-def _image(task: Task) -> Access:
+def _image(task: ForeignLayer) -> ForeignOperand:
     found = [access for access in task.operands if any(len(terms) > 1 for terms in access.coordinates)]
     if len(found) != 1 or len(task.operands) > AXES:
-        raise Refusal("windows over more than one operand")
+        raise LayerRefusal("windows over more than one operand")
     return found[0]
 
 
-def _axis(task: Task, terms: Coordinate, taken: Iterable[str]) -> Axis:
+def _axis(task: ForeignLayer, terms: ForeignCoordinate, taken: Iterable[str]) -> WindowAxis:
     """Of the two dims of a window the one of the result counts the windows, the other one the taps."""
     if len(terms) != AXES:
-        raise Refusal(f"an index that is a sum of {len(terms)} dims; archsim's windows are sums of two")
+        raise LayerRefusal(f"an index that is a sum of {len(terms)} dims; archsim's windows are sums of two")
     outs = [term for term in terms if term[0] in task.result.dims]
     taps = [term for term in terms if term[0] not in task.result.dims]
     if len(outs) != 1 or len(taps) != 1 or (task.kind != "pool" and taps[0][0] not in set(taken)):
-        raise Refusal("a window whose dims are not one of the result and one of the filter")
+        raise LayerRefusal("a window whose dims are not one of the result and one of the filter")
     (out, stride), (tap, dilation) = outs[0], taps[0]
-    axis = Axis(task.extents[out], task.extents[tap], stride, dilation, task.padding.get(out, (0, 0)))
+    axis = WindowAxis(task.extents[out], task.extents[tap], stride, dilation, task.padding.get(out, (0, 0)))
     if axis.extent < 1 or sum(axis.pads) >= axis.whole:
-        raise Refusal(f"padding {list(axis.pads)} that leaves nothing of the {axis.whole} values of an axis")
+        raise LayerRefusal(f"padding {list(axis.pads)} that leaves nothing of the {axis.whole} values of an axis")
     return axis
 
 
-def _kinds(task: Task, image: set[str], filters: Iterable[str], moved: set[str]) -> Mapping[str, list[str]]:
+def _kinds(task: ForeignLayer, image: set[str], filters: Iterable[str], moved: set[str]) -> Mapping[str, list[str]]:
     """The dims beside the windows by the operands that they index. Raises Refusal for one of another kind."""
     found: dict[str, list[str]] = {"batch": [], "groups": [], "channels": [], "filters": []}
     weights = set(filters)
@@ -161,7 +161,7 @@ def _kinds(task: Task, image: set[str], filters: Iterable[str], moved: set[str])
         if kind is None and task.extents[dim] == 1:
             continue
         if kind is None:
-            raise Refusal(f"dim '{dim}' of extent {task.extents[dim]}, which no convolution has at this place")
+            raise LayerRefusal(f"dim '{dim}' of extent {task.extents[dim]}, which no convolution has at this place")
         found[kind].append(dim)
     return found
 

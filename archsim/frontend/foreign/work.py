@@ -8,16 +8,16 @@ from math import prod
 
 from archsim.spec.nodes import Mark
 
-Coordinate = tuple[tuple[str, int], ...]  # sum of dim x step: (("p", 2), ("r", 1)) is 2 p + r
+ForeignCoordinate = tuple[tuple[str, int], ...]  # sum of dim x step: (("p", 2), ("r", 1)) is 2 p + r
 
 
 @dataclass(frozen=True)
-class Access:
+class ForeignOperand:
     """An operand. ``tensor``: its name; operands of two layers with one name and shape are one tensor."""
 
     tensor: str
     role: str  # inputs | weights | outputs
-    coordinates: tuple[Coordinate, ...]
+    coordinates: tuple[ForeignCoordinate, ...]
 
     @property
     def dims(self) -> frozenset[str]:
@@ -30,7 +30,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Task:
+class ForeignLayer:
     """One layer: ``kind`` product, add or pool; ``operands`` and then the result. ``padding``: dim of the result to the
     zeros before and behind the window's axis."""
 
@@ -38,8 +38,8 @@ class Task:
     mark: Mark
     place: str  # key path of the layer in its file
     extents: Mapping[str, int]
-    operands: tuple[Access, ...]
-    result: Access
+    operands: tuple[ForeignOperand, ...]
+    result: ForeignOperand
     kind: str = "product"
     padding: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     pooling: str = "max"
@@ -51,11 +51,11 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Work:
+class ForeignModel:
     """Layers in their order."""
 
     tool: str
     name: str
     file: str
     mark: Mark
-    tasks: tuple[Task, ...]
+    tasks: tuple[ForeignLayer, ...]

@@ -14,31 +14,31 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from archsim.frontend.foreign import zigzag_work
-from archsim.frontend.foreign.design import Design, Spread, Store, Units, constant
-from archsim.frontend.foreign.section import Quantity, Section
-from archsim.frontend.foreign.work import Work
+from archsim.frontend.foreign.design import ForeignDesign, ForeignFanout, ForeignMacs, ForeignMemory, constant
+from archsim.frontend.foreign.section import SourceQuantity, SourceSection
+from archsim.frontend.foreign.work import ForeignModel
 
 _ALLOCATION = "which port serves which movement of which operand; here all movements of a direction share its ports"
 _LEAST = "an access of less counts as a whole word here"
 
 
 @dataclass(frozen=True)
-class Ports:
+class ZigzagPorts:
     """``width``: bits of the widest access; ``reads``, ``written``: of one that reads, of one that writes.
 
     ``read``, ``write``: bits a cycle over all ports; ``count`` of shared ports.
     """
 
-    width: Quantity
-    reads: Quantity
-    written: Quantity
-    read: Quantity
-    write: Quantity
+    width: SourceQuantity
+    reads: SourceQuantity
+    written: SourceQuantity
+    read: SourceQuantity
+    write: SourceQuantity
     shared: bool
     count: int
 
 
-def ports_of(memory: Section) -> Ports:
+def ports_of(memory: SourceSection) -> ZigzagPorts:
     """The ports of a memory. Raises ConfigError where they are not stated."""
     listed = memory.entries("ports")
     if any("type" in port for port in listed):
@@ -48,25 +48,25 @@ def ports_of(memory: Section) -> Ports:
     return _counted(memory)
 
 
-def _counted(memory: Section) -> Ports:
+def _counted(memory: SourceSection) -> ZigzagPorts:
     """``r_port``, ``w_port``, ``rw_port`` ports of ``r_bw`` and ``w_bw`` bits."""
     read, write = (_width(memory, key) for key in ("r_bw", "w_bw"))
     counts = [memory.number(key, "ports") for key in ("r_port", "w_port", "rw_port")]
     shared, reads, writes = _directions(memory, *(int(count.value) if count is not None else 0 for count in counts))
     width = max(read, write, key=lambda each: each.value)
-    return Ports(width, read, write, read.scaled(reads), write.scaled(writes), shared, reads if shared else 1)
+    return ZigzagPorts(width, read, write, read.scaled(reads), write.scaled(writes), shared, reads if shared else 1)
 
 
-def _width(memory: Section, key: str) -> Quantity:
+def _width(memory: SourceSection, key: str) -> SourceQuantity:
     found = memory.number(key, "word, banks and ports")
     if found is None or found.value <= 0:
         memory.fail(f"key '{key}' is missing or 0; allowed bits a cycle, or named ports with bandwidth_max")
     return found
 
 
-def _named(memory: Section, listed: list[Section]) -> Ports:
+def _named(memory: SourceSection, listed: list[SourceSection]) -> ZigzagPorts:
     """Ports with a type and a width each."""
-    kinds: dict[str, list[Quantity]] = {"read": [], "write": [], "read_write": []}
+    kinds: dict[str, list[SourceQuantity]] = {"read": [], "write": [], "read_write": []}
     for port in listed:
         kind = port.text("type", "ports")
         if kind not in kinds:
@@ -89,15 +89,15 @@ def _named(memory: Section, listed: list[Section]) -> Ports:
     shared, _, _ = _directions(memory, len(kinds["read"]), len(kinds["write"]), len(kinds["read_write"]))
     width = max(reading + writing, key=lambda each: each.value)
     read, write = (max(way, key=lambda each: each.value) for way in (reading, writing))
-    return Ports(width, read, write, _sum(reading), _sum(writing), shared, len(reading) if shared else 1)
+    return ZigzagPorts(width, read, write, _sum(reading), _sum(writing), shared, len(reading) if shared else 1)
 
 
-def _sum(widths: list[Quantity]) -> Quantity:
+def _sum(widths: list[SourceQuantity]) -> SourceQuantity:
     """Bits a cycle over all ports."""
     return widths[0].scaled(sum(width.value for width in widths) / widths[0].value)
 
 
-def _directions(memory: Section, reads: int, writes: int, both: int) -> tuple[bool, int, int]:
+def _directions(memory: SourceSection, reads: int, writes: int, both: int) -> tuple[bool, int, int]:
     """Whether all ports serve both directions; ports that read, ports that write."""
     if not (reads or both) or not (writes or both):
         memory.fail("needs a port that reads and one that writes: r_port and w_port, or rw_port")
@@ -116,10 +116,10 @@ _IMC = ("imc_type", "adc_resolution", "bit_serial_precision", "cells_size", "nb_
 _SEARCH = "how ZigZag lays out loops; archsim's mapper has its own (docs/mapping.md)"
 
 
-def read(sections: list[Section], files: list[str]) -> tuple[Design | None, Work | None]:
+def read(sections: list[SourceSection], files: list[str]) -> tuple[ForeignDesign | None, ForeignModel | None]:
     """The chip and the workload of several files. Raises ConfigError where either stands twice or is not understood."""
-    hardware: tuple[Section, str] | None = None
-    layers: tuple[Section, str] | None = None
+    hardware: tuple[SourceSection, str] | None = None
+    layers: tuple[SourceSection, str] | None = None
     links, axes = dict(LINKS), dict[str, str]()
     for section, file in zip(sections, files, strict=True):
         if section.node.mapping:
@@ -136,7 +136,7 @@ def read(sections: list[Section], files: list[str]) -> tuple[Design | None, Work
     return (_design(*hardware, links, axes, bits) if hardware is not None else None), work
 
 
-def _mapping(section: Section, links: dict[str, str], axes: dict[str, str]) -> None:
+def _mapping(section: SourceSection, links: dict[str, str], axes: dict[str, str]) -> None:
     """Which memory operand is which operand, and which dims lie on which axis, of the first entry."""
     for at, entry in enumerate(section.items()):
         if not entry.node.mapping:
@@ -156,7 +156,7 @@ def _mapping(section: Section, links: dict[str, str], axes: dict[str, str]) -> N
         entry.refuse(_SEARCH, "temporal_ordering", "spatial_mapping_hint", "core_allocation")
 
 
-def _axes(entry: Section, axes: dict[str, str]) -> None:
+def _axes(entry: SourceSection, axes: dict[str, str]) -> None:
     table = entry.mapping("spatial_mapping")
     for axis in table if table is not None else []:
         assert table is not None
@@ -166,8 +166,8 @@ def _axes(entry: Section, axes: dict[str, str]) -> None:
 
 
 def _design(
-    hardware: Section, file: str, links: dict[str, str], axes: dict[str, str], bits: dict[str, Quantity]
-) -> Design:
+    hardware: SourceSection, file: str, links: dict[str, str], axes: dict[str, str], bits: dict[str, SourceQuantity]
+) -> ForeignDesign:
     array = hardware.mapping("operational_array") or hardware.fail("has no operational_array; a core of ZigZag has one")
     sizes = _sizes(array)
     table = hardware.mapping("memories") or hardware.fail("has no memories")
@@ -182,7 +182,7 @@ def _design(
         table.fail(f"none keeps an operand that is known; allowed {', '.join(links)}")
     _outermost(stores, served, sizes)
     axes = _accumulated(memories, stores, served, sizes) | axes
-    return Design(
+    return ForeignDesign(
         tool="ZigZag",
         name=hardware.text("name", "name", file.rpartition(".")[0] or file),
         file=file,
@@ -197,7 +197,7 @@ def _design(
     )
 
 
-def _sizes(array: Section) -> dict[str, Quantity]:
+def _sizes(array: SourceSection) -> dict[str, SourceQuantity]:
     """Dimension -> units along it."""
     names = array.words("dimensions", "array.shape")
     found = array.at("sizes")
@@ -210,13 +210,13 @@ def _sizes(array: Section) -> dict[str, Quantity]:
             array.fail("found sizes that are no whole numbers from 1", "sizes")
     source = array.source("sizes")
     return {
-        name: Quantity(constant(item.value, "", item.mark).value, f"{source}, {name}", item.mark)
+        name: SourceQuantity(constant(item.value, "", item.mark).value, f"{source}, {name}", item.mark)
         for name, item in zip(names, items, strict=True)
         if isinstance(item.value, int)
     }
 
 
-def _served(memory: Section, sizes: dict[str, Quantity]) -> frozenset[str]:
+def _served(memory: SourceSection, sizes: dict[str, SourceQuantity]) -> frozenset[str]:
     found = memory.words("served_dimensions", "array.shape, and how many there are")
     unknown = next((name for name in found if name not in sizes), None)
     if unknown:
@@ -225,8 +225,12 @@ def _served(memory: Section, sizes: dict[str, Quantity]) -> frozenset[str]:
 
 
 def _store(
-    name: str, memory: Section, sizes: dict[str, Quantity], served: dict[str, frozenset[str]], links: dict[str, str]
-) -> Store | None:
+    name: str,
+    memory: SourceSection,
+    sizes: dict[str, SourceQuantity],
+    served: dict[str, frozenset[str]],
+    links: dict[str, str],
+) -> ForeignMemory | None:
     operands = memory.words("operands", f"{name}.keeps")
     roles = frozenset(links[operand] for operand in operands if operand in links)
     strange = [operand for operand in operands if operand not in links]
@@ -238,7 +242,7 @@ def _store(
     size = memory.number("size", f"{name}.size")
     if size is None or size.value <= 0:
         memory.fail("key 'size' is missing or 0; allowed bits")
-    ports: Ports = ports_of(memory)
+    ports: ZigzagPorts = ports_of(memory)
     memory.ignore("ZigZag's unit of area is the user's own; state `area:` yourself", "area")
     memory.ignore("an access of less counts as a whole word here", "min_r_granularity", "min_w_granularity")
     memory.ignore("of a memory on the chip archsim has no latency of an access", "latency")
@@ -246,11 +250,11 @@ def _store(
     if "auto_cost_extraction" in memory and memory.flag("auto_cost_extraction", ""):
         memory.ignore("costs of CACTI; here the technology table's", "auto_cost_extraction", "mem_type")
         memory.ignore("CACTI replaces it", "r_cost", "w_cost")
-        costs: tuple[Quantity | None, Quantity | None] = (None, None)
+        costs: tuple[SourceQuantity | None, SourceQuantity | None] = (None, None)
     else:
         memory.ignore("CACTI is not asked", "auto_cost_extraction", "mem_type")
         costs = memory.number("r_cost", f"{name}.energy.read"), memory.number("w_cost", f"{name}.energy.write")
-    return Store(
+    return ForeignMemory(
         name=name,
         mark=memory.node.mark,
         roles=roles,
@@ -267,14 +271,16 @@ def _store(
     )
 
 
-def _of_width(cost: Quantity | None, width: Quantity, own: Quantity) -> Quantity | None:
+def _of_width(cost: SourceQuantity | None, width: SourceQuantity, own: SourceQuantity) -> SourceQuantity | None:
     """pJ of ``width`` bits, of a cost that is of an access of ``own`` bits."""
     if cost is None or width.value == own.value:
         return cost
     return cost.scaled(width.value / own.value, f"of an access of {own.value} b")
 
 
-def _outermost(stores: dict[str, Store], served: dict[str, frozenset[str]], sizes: dict[str, Quantity]) -> None:
+def _outermost(
+    stores: dict[str, ForeignMemory], served: dict[str, frozenset[str]], sizes: dict[str, SourceQuantity]
+) -> None:
     """Where none is called dram, the outermost one is off the chip if all its operands have a shared one inside."""
     if any(store.offchip for store in stores.values()):
         return
@@ -286,10 +292,10 @@ def _outermost(stores: dict[str, Store], served: dict[str, frozenset[str]], size
 
 
 def _accumulated(
-    memories: list[tuple[str, Section]],
-    stores: dict[str, Store],
+    memories: list[tuple[str, SourceSection]],
+    stores: dict[str, ForeignMemory],
     served: dict[str, frozenset[str]],
-    sizes: dict[str, Quantity],
+    sizes: dict[str, SourceQuantity],
 ) -> dict[str, str]:
     """Axes along which the innermost memory of outputs is shared are rows: units there add to one sum."""
     inner = next((name for name, _ in memories if name in stores and "outputs" in stores[name].roles), None)
@@ -298,29 +304,32 @@ def _accumulated(
 
 
 def _levels(
-    stores: list[Store], served: dict[str, frozenset[str]], sizes: dict[str, Quantity], axes: dict[str, str]
-) -> list[Store | Spread]:
+    stores: list[ForeignMemory],
+    served: dict[str, frozenset[str]],
+    sizes: dict[str, SourceQuantity],
+    axes: dict[str, str],
+) -> list[ForeignMemory | ForeignFanout]:
     """A fan-out lies as far inside as all memories above it serve it."""
     left = dict(sizes)
-    found: list[Store | Spread] = []
+    found: list[ForeignMemory | ForeignFanout] = []
     for store in reversed(stores):
         for axis in [axis for axis in left if axis not in served[store.name]]:
-            found.append(Spread(axis, left.pop(axis), axes.get(axis, "")))
+            found.append(ForeignFanout(axis, left.pop(axis), axes.get(axis, "")))
         found.append(store)
-    return found + [Spread(axis, size, axes.get(axis, "")) for axis, size in left.items()]
+    return found + [ForeignFanout(axis, size, axes.get(axis, "")) for axis, size in left.items()]
 
 
-def _units(array: Section) -> Units:
+def _units(array: SourceSection) -> ForeignMacs:
     for key in _IMC:
         if key in array and str(array.node.mapping[key].value).lower() not in ("false", "none", "0", "0.0"):
             array.refuse("compute in memory has no counterpart: the array is read as a digital one", key)
         else:
             array.ignore("not compute in memory", key)
     array.ignore("ZigZag's unit of area is the user's own; state `area:` yourself", "unit_area")
-    return Units("array", array.node.mark, pj=array.number("unit_energy", "array.energy.mac"))
+    return ForeignMacs("array", array.node.mark, pj=array.number("unit_energy", "array.energy.mac"))
 
 
-def _precision(array: Section, hardware: Section) -> dict[str, Quantity]:
+def _precision(array: SourceSection, hardware: SourceSection) -> dict[str, SourceQuantity]:
     """``input_precision``: bits of activations, then of weights."""
     hardware.refuse(_SEARCH, "dataflows")
     found = array.at("input_precision")
@@ -339,7 +348,10 @@ def _precision(array: Section, hardware: Section) -> dict[str, Quantity]:
 
 
 def _dataflow(
-    array: Section, stores: dict[str, Store], served: dict[str, frozenset[str]], sizes: dict[str, Quantity]
+    array: SourceSection,
+    stores: dict[str, ForeignMemory],
+    served: dict[str, frozenset[str]],
+    sizes: dict[str, SourceQuantity],
 ) -> str:
     """Systolic where ZigZag says so; what stays is what each PE has a memory of its own for."""
     names = array.words("systolic_dimensions", "array.kind")

@@ -6,8 +6,8 @@ import re
 
 from archsim.base.errors import nearest
 from archsim.base.units import shown
-from archsim.frontend.foreign.section import MOST, Quantity, Section
-from archsim.frontend.foreign.work import Access, Coordinate, Task, Work
+from archsim.frontend.foreign.section import MOST, SourceQuantity, SourceSection
+from archsim.frontend.foreign.work import ForeignCoordinate, ForeignLayer, ForeignModel, ForeignOperand
 
 _OPERAND = r"([A-Za-z]\w*)((?:\s*\[\s*\w*\s*\])+)"
 _EQUATION = re.compile(rf"\s*{_OPERAND}\s*(\+?=)\s*{_OPERAND}\s*([*+])\s*{_OPERAND}\s*")
@@ -16,10 +16,10 @@ _POOLS = {"Pooling": "max", "Pool": "max", "MaxPool": "max", "AveragePool": "ave
 _BITS = {"I": "inputs", "W": "weights", "O_final": "outputs", "O": "accumulate"}
 
 
-def read(section: Section, file: str) -> tuple[Work, dict[str, Quantity]]:
+def read(section: SourceSection, file: str) -> tuple[ForeignModel, dict[str, SourceQuantity]]:
     """The layers, and the bits of each role in the first one. Raises ConfigError for what it cannot understand."""
-    tasks: list[Task] = []
-    bits: dict[str, Quantity] = {}
+    tasks: list[ForeignLayer] = []
+    bits: dict[str, SourceQuantity] = {}
     known: dict[str, str] = {}  # id -> tensor of the result
     for layer in section.items():
         if not layer.node.mapping:
@@ -28,10 +28,10 @@ def read(section: Section, file: str) -> tuple[Work, dict[str, Quantity]]:
         _precision(layer, bits)
         tasks.append(task)
     name = file.rpartition(".")[0] or file
-    return Work("ZigZag", name, file, section.node.mark, tuple(tasks)), bits
+    return ForeignModel("ZigZag", name, file, section.node.mark, tuple(tasks)), bits
 
 
-def _task(layer: Section, known: dict[str, str]) -> Task:
+def _task(layer: SourceSection, known: dict[str, str]) -> ForeignLayer:
     number = layer.text("id", "the layer's place", str(len(known)))
     name = layer.text("name", "layers.name") or f"layer{number}"
     operator = layer.text("operator_type", "the kind of layer")
@@ -48,12 +48,14 @@ def _task(layer: Section, known: dict[str, str]) -> Task:
     tensors = {operand: known.get(sources.get(operand, ""), f"{name}_{operand}") for operand in operands}
     kind = _kind(operator, found[6])
     accesses = [
-        Access(tensors[operand], "weights" if operand == "W" else "inputs", _indices(layer, text, extents, windows))
+        ForeignOperand(
+            tensors[operand], "weights" if operand == "W" else "inputs", _indices(layer, text, extents, windows)
+        )
         for operand, text in operands.items()
     ]
     known[number] = f"layer{number}.result"
-    result = Access(known[number], "outputs", _indices(layer, found[2], extents, windows))
-    return Task(
+    result = ForeignOperand(known[number], "outputs", _indices(layer, found[2], extents, windows))
+    return ForeignLayer(
         name=name,
         mark=layer.node.mark,
         place=layer.path,
@@ -72,7 +74,7 @@ def _kind(operator: str, sign: str) -> str:
     return "pool" if operator in _POOLS else "product"
 
 
-def _extents(layer: Section) -> dict[str, int]:
+def _extents(layer: SourceSection) -> dict[str, int]:
     dims = [dim.upper() for dim in layer.words("loop_dims", "layers.sizes")]
     sizes = layer.at("loop_sizes")
     numbers = [item.value for item in sizes.node.items] if sizes is not None else []
@@ -87,9 +89,9 @@ def _extents(layer: Section) -> dict[str, int]:
     return found
 
 
-def _windows(layer: Section, extents: dict[str, int]) -> dict[str, Coordinate]:
+def _windows(layer: SourceSection, extents: dict[str, int]) -> dict[str, ForeignCoordinate]:
     """Index -> sum of dims, such as IX -> OX + FX."""
-    found: dict[str, Coordinate] = {}
+    found: dict[str, ForeignCoordinate] = {}
     relations = layer.at("dimension_relations")
     for item in relations.node.items if relations is not None else []:
         match = _RELATION.fullmatch(str(item.value))
@@ -105,8 +107,8 @@ def _windows(layer: Section, extents: dict[str, int]) -> dict[str, Coordinate]:
 
 
 def _indices(
-    layer: Section, text: str, extents: dict[str, int], windows: dict[str, Coordinate]
-) -> tuple[Coordinate, ...]:
+    layer: SourceSection, text: str, extents: dict[str, int], windows: dict[str, ForeignCoordinate]
+) -> tuple[ForeignCoordinate, ...]:
     found = []
     for index in re.findall(r"\w+", text):
         key = index.upper()
@@ -116,7 +118,7 @@ def _indices(
     return tuple(found)
 
 
-def _sources(layer: Section) -> dict[str, str]:
+def _sources(layer: SourceSection) -> dict[str, str]:
     """Operand -> id of the layer that makes it."""
     table = layer.mapping("operand_source")
     if table is None:
@@ -124,7 +126,7 @@ def _sources(layer: Section) -> dict[str, str]:
     return {operand: table.text(operand, "layers.input") for operand in table}
 
 
-def _padding(layer: Section, windows: dict[str, Coordinate]) -> dict[str, tuple[int, int]]:
+def _padding(layer: SourceSection, windows: dict[str, ForeignCoordinate]) -> dict[str, tuple[int, int]]:
     """By the dim of the result: zeros before and behind. ``pr_loop_dims`` names the windowed indices."""
     names = [name.upper() for name in layer.words("pr_loop_dims", "layers.pad")]
     layer.ignore("extents of the image follow from windows and padding", "pr_loop_sizes")
@@ -147,9 +149,9 @@ def _padding(layer: Section, windows: dict[str, Coordinate]) -> dict[str, tuple[
     return found
 
 
-def _precision(layer: Section, bits: dict[str, Quantity]) -> None:
+def _precision(layer: SourceSection, bits: dict[str, SourceQuantity]) -> None:
     """Bits by role, of the first layer that has it; of outputs the finished ones, of sums the partial ones."""
-    found: dict[str, Quantity] = {}
+    found: dict[str, SourceQuantity] = {}
     for key in ("operand_precision", "operand_precision_bits"):
         table = layer.mapping(key)
         for operand in table if table is not None else []:
@@ -167,13 +169,13 @@ def _precision(layer: Section, bits: dict[str, Quantity]) -> None:
         bits.setdefault(role, width)
 
 
-def _operands(layer: Section) -> list[str]:
+def _operands(layer: SourceSection) -> list[str]:
     """Names in the equation."""
     found = _EQUATION.fullmatch(layer.text("equation", ""))
     return [found[4], found[7]] if found is not None else []
 
 
-def _agree(table: Section, operand: str, width: Quantity, known: Quantity) -> None:
+def _agree(table: SourceSection, operand: str, width: SourceQuantity, known: SourceQuantity) -> None:
     if width.value != known.value:
         said = f"{known.value} b as {known.source}; a run has one dtype for each role (--dtype)"
         table.refuse(said, operand)

@@ -14,8 +14,8 @@ from onnx import numpy_helper
 from archsim.base.errors import ModelError
 from archsim.frontend.onnx.dtypes import NAMES
 from archsim.frontend.onnx.read import holds_data, opset
-from archsim.frontend.onnx.upgrade import Upgrade, upgrade
-from archsim.ir.graph import SMALL_ELEMENTS, Array, Attribute, Graph, Node, Shape, Value
+from archsim.frontend.onnx.upgrade import OnnxUpgrade, upgrade
+from archsim.ir.graph import SMALL_ELEMENTS, Array, Graph, GraphNode, GraphValue, OperatorAttribute, Shape
 
 _GRAPH_TYPES = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -28,8 +28,8 @@ def to_graph(model: onnx.ModelProto, name: str, batch: int | None) -> Graph:
     values = {tensor.name: constant_of(tensor) for tensor in model.graph.initializer}
     inputs = _inputs(model.graph, set(values), batch)
     values.update({value.name: value for value in inputs})
-    state = Upgrade(opset(model) or 0)
-    nodes: list[Node] = []
+    state = OnnxUpgrade(opset(model) or 0)
+    nodes: list[GraphNode] = []
     for proto in model.graph.node:
         if proto.op_type == "Constant" and proto.domain in ("", "ai.onnx"):
             constant = _constant_node(proto)
@@ -46,13 +46,13 @@ def to_graph(model: onnx.ModelProto, name: str, batch: int | None) -> Graph:
     )
 
 
-def constant_of(tensor: onnx.TensorProto, name: str = "") -> Value:
+def constant_of(tensor: onnx.TensorProto, name: str = "") -> GraphValue:
     """A stored tensor as a value; its contents only when they are few and at hand."""
     name = name or tensor.name
     shape, dtype = tuple(tensor.dims), NAMES.get(tensor.data_type, "unknown")
     small = prod(shape) <= SMALL_ELEMENTS and tensor.data_location != onnx.TensorProto.EXTERNAL
     data = _contents(tensor, name) if small and (holds_data(tensor) or prod(shape) == 0) else None
-    return Value(name, shape, "constant", dtype, data, (name,))
+    return GraphValue(name, shape, "constant", dtype, data, (name,))
 
 
 def _contents(tensor: onnx.TensorProto, name: str) -> Array:
@@ -62,7 +62,7 @@ def _contents(tensor: onnx.TensorProto, name: str) -> Array:
         raise ModelError(f"tensor '{name}' cannot be decoded ({error}); export the model again") from None
 
 
-def _inputs(graph: onnx.GraphProto, stored: set[str], batch: int | None) -> list[Value]:
+def _inputs(graph: onnx.GraphProto, stored: set[str], batch: int | None) -> list[GraphValue]:
     """Graph inputs that are not stored tensors and that some node reads."""
     read = {name for node in graph.node for name in node.input}
     protos = [proto for proto in graph.input if proto.name not in stored and proto.name in read]
@@ -77,7 +77,7 @@ def _inputs(graph: onnx.GraphProto, stored: set[str], batch: int | None) -> list
             sizes = (batch or 1, *sizes[1:])
         fixed = tuple(_fixed(proto, axis, size) for axis, size in enumerate(sizes))
         dtype = NAMES.get(proto.type.tensor_type.elem_type, "unknown")
-        found.append(Value(proto.name, fixed, "input", dtype))
+        found.append(GraphValue(proto.name, fixed, "input", dtype))
     return found
 
 
@@ -100,7 +100,7 @@ def _fixed(proto: onnx.ValueInfoProto, axis: int, size: int | None) -> int:
     return size
 
 
-def _node(proto: onnx.NodeProto) -> Node:
+def _node(proto: onnx.NodeProto) -> GraphNode:
     outputs = tuple(proto.output)
     while outputs and not outputs[-1]:
         outputs = outputs[:-1]
@@ -111,7 +111,7 @@ def _node(proto: onnx.NodeProto) -> Node:
     inputs = tuple(proto.input)
     while inputs and not inputs[-1]:
         inputs = inputs[:-1]
-    attributes: dict[str, Attribute] = {}
+    attributes: dict[str, OperatorAttribute] = {}
     for attribute in proto.attribute:
         if attribute.type in _GRAPH_TYPES:
             raise ModelError(
@@ -120,10 +120,10 @@ def _node(proto: onnx.NodeProto) -> Node:
             )
         attributes[attribute.name] = _plain(attribute)
     attributes = _typed(operator, attributes)
-    return Node(name, operator, inputs, outputs, attributes)
+    return GraphNode(name, operator, inputs, outputs, attributes)
 
 
-def _plain(attribute: onnx.AttributeProto) -> Attribute:
+def _plain(attribute: onnx.AttributeProto) -> OperatorAttribute:
     """Numbers, text, tuples of them; tensors as arrays when small, else their shape."""
     if attribute.type == onnx.AttributeProto.TENSOR:
         value = constant_of(attribute.t)
@@ -138,7 +138,7 @@ def _plain(attribute: onnx.AttributeProto) -> Attribute:
     return tuple(item.decode("utf-8", "replace") if isinstance(item, bytes) else item for item in found)
 
 
-def _typed(operator: str, attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+def _typed(operator: str, attributes: dict[str, OperatorAttribute]) -> dict[str, OperatorAttribute]:
     """Attributes that hold element types or one-element arrays, in words and numbers."""
     if operator == "Cast":
         kind = attributes.get("to")
@@ -150,7 +150,7 @@ def _typed(operator: str, attributes: dict[str, Attribute]) -> dict[str, Attribu
     return attributes
 
 
-def _constant_node(proto: onnx.NodeProto) -> Value:
+def _constant_node(proto: onnx.NodeProto) -> GraphValue:
     """The value of a Constant node in any of its forms."""
     name = proto.output[0]
     for attribute in proto.attribute:
@@ -159,11 +159,11 @@ def _constant_node(proto: onnx.NodeProto) -> Value:
         if attribute.name in ("value_int", "value_ints", "value_float", "value_floats"):
             kind = np.int64 if "int" in attribute.name else np.float32
             array = np.asarray(onnx.helper.get_attribute_value(attribute), kind)
-            return Value(name, array.shape, "constant", str(array.dtype), array, (name,))
+            return GraphValue(name, array.shape, "constant", str(array.dtype), array, (name,))
     raise ModelError(f"node '{proto.name or name}' (Constant): holds no numbers; export it with a dense value")
 
 
-def _unique(nodes: list[Node]) -> tuple[Node, ...]:
+def _unique(nodes: list[GraphNode]) -> tuple[GraphNode, ...]:
     """Nodes with names that occur once: a repeated name is replaced by that of the first output."""
     seen: set[str] = set()
     found = []

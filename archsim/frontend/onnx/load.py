@@ -13,7 +13,7 @@ from archsim.frontend.names import renamed, shape_names
 from archsim.frontend.onnx.convert import inferred_shapes, to_graph
 from archsim.frontend.onnx.read import file_hash, opset, read_model
 from archsim.frontend.onnx.validity import check_shapes, check_types, declared
-from archsim.graph.lowering.lower import Lowered, lower_graph
+from archsim.graph.lowering.lower import LoweredModel, lower_graph
 from archsim.graph.passes.infer import Rebatch, infer
 from archsim.ir.graph import Graph
 from archsim.ir.workload import Workload
@@ -38,7 +38,7 @@ def import_onnx(
     batch: int | None = None,
     on_unsupported: str = "error",
     lookups: Mapping[str, str] | None = None,
-) -> Lowered:
+) -> LoweredModel:
     """Import a model. ``name``: of the workload (the file's stem if ''). ``batch``: new dim 0 of the inputs, None as
     stored. ``lookups``: access patterns by node name.
 

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from archsim.base.errors import ModelError
 from archsim.frontend.onnx.dtypes import BITS
-from archsim.frontend.onnx.skim import Skimmed, skim
+from archsim.frontend.onnx.skim import SkimmedModel, skim
 from archsim.frontend.onnx.validity import check_names, check_opset
 
 _CHUNK_BYTES = 1 << 20
@@ -85,7 +85,7 @@ def _check_names(path: Path, model: onnx.ModelProto) -> None:
         raise ModelError(f"{path}: the name {broken!r} is not UTF-8 text; the file is damaged, export it again")
 
 
-def _check_tensor(path: Path, tensor: onnx.TensorProto, skimmed: Skimmed) -> None:
+def _check_tensor(path: Path, tensor: onnx.TensorProto, skimmed: SkimmedModel) -> None:
     if any(size < 0 for size in tensor.dims):
         raise ModelError(f"{path}: tensor '{tensor.name}' has a negative dimension: {list(tensor.dims)}")
     if tensor.data_location == onnx.TensorProto.EXTERNAL:

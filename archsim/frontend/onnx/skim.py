@@ -18,7 +18,7 @@ from pathlib import Path
 from archsim.base.errors import ModelError
 
 KEEP_BYTES = 4096  # tensors up to this size keep their contents
-Span = tuple[int, int]  # first byte and end
+ByteSpan = tuple[int, int]  # first byte and end
 _DATA_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
 _RAW_FIELD = 9
 _NAME_FIELD = 8
@@ -33,7 +33,7 @@ _CHILDREN = {
 
 
 @dataclass(slots=True)
-class Skimmed:
+class SkimmedModel:
     """``data``: the file without large contents. ``raw_bytes``: bytes left out of a raw tensor, by its name;
     ``typed_bytes``: bytes left out of typed lists.
     """
@@ -47,9 +47,9 @@ class _DamageError(Exception):
     """A record that does not fit in what contains it, at a byte offset."""
 
 
-def skim(path: Path) -> Skimmed:
+def skim(path: Path) -> SkimmedModel:
     """The file's records without large tensor contents; ModelError for a file that is cut short or not ONNX."""
-    found = Skimmed()
+    found = SkimmedModel()
     try:
         with path.open("rb") as stream:
             if path.stat().st_size == 0:
@@ -77,7 +77,7 @@ def _first_records(view: mmap.mmap) -> list[tuple[int, int, int, int]]:
     return records
 
 
-def _walk(view: mmap.mmap, span: Span, message: str, found: Skimmed) -> Iterator[bytes]:
+def _walk(view: mmap.mmap, span: ByteSpan, message: str, found: SkimmedModel) -> Iterator[bytes]:
     """The bytes of a message, large children walked in their turn."""
     if message == "tensor":
         yield from _tensor(view, span, found)
@@ -91,7 +91,7 @@ def _walk(view: mmap.mmap, span: Span, message: str, found: Skimmed) -> Iterator
         yield _varint(number << 3 | 2) + _varint(len(inner)) + inner
 
 
-def _tensor(view: mmap.mmap, span: Span, found: Skimmed) -> Iterator[bytes]:
+def _tensor(view: mmap.mmap, span: ByteSpan, found: SkimmedModel) -> Iterator[bytes]:
     name, raw, typed = "", 0, 0
     for number, start, body, end in _records(view, span):
         if number == _RAW_FIELD:
@@ -108,7 +108,7 @@ def _tensor(view: mmap.mmap, span: Span, found: Skimmed) -> Iterator[bytes]:
         found.typed_bytes[name] = typed
 
 
-def _records(view: mmap.mmap, span: Span) -> Iterator[tuple[int, int, int, int]]:
+def _records(view: mmap.mmap, span: ByteSpan) -> Iterator[tuple[int, int, int, int]]:
     """(field, start, start of the contents, end) of each record of a message."""
     position, last = span
     while position < last:

@@ -11,37 +11,37 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from archsim.base.errors import ModelError
-from archsim.ir.graph import Array, Attribute, Node, Value
+from archsim.ir.graph import Array, GraphNode, GraphValue, OperatorAttribute
 
 
 @dataclass(slots=True)
-class Upgrade:
+class OnnxUpgrade:
     """State of one import: the model's ``opset`` and the ``constants`` that upgrades add."""
 
     opset: int
-    constants: dict[str, Value] = field(default_factory=dict)
+    constants: dict[str, GraphValue] = field(default_factory=dict)
 
-    def constant(self, node: Node, what: str, array: Array) -> str:
+    def constant(self, node: GraphNode, what: str, array: Array) -> str:
         """A constant for ``node``; returns its name."""
         name = f"{node.outputs[0]}.{what}"
-        self.constants[name] = Value(name, array.shape, "constant", str(array.dtype), array)
+        self.constants[name] = GraphValue(name, array.shape, "constant", str(array.dtype), array)
         return name
 
 
-def upgrade(node: Node, state: Upgrade) -> Node:
+def upgrade(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
     """The node in its newest form."""
     before, rule = _RULES.get(node.op, (0, _unchanged))
     return rule(node, state) if state.opset < before else node
 
 
-def _unchanged(node: Node, state: Upgrade) -> Node:
+def _unchanged(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
     return node
 
 
-def _integers_to_input(key: str, position: int) -> Callable[[Node, Upgrade], Node]:
+def _integers_to_input(key: str, position: int) -> Callable[[GraphNode, OnnxUpgrade], GraphNode]:
     """An integer-list attribute to input ``position``."""
 
-    def rule(node: Node, state: Upgrade) -> Node:
+    def rule(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
         if key not in node.attributes:
             return node
         array = np.asarray(node.integers(key, ()), np.int64)
@@ -50,14 +50,14 @@ def _integers_to_input(key: str, position: int) -> Callable[[Node, Upgrade], Nod
     return rule
 
 
-def _slice(node: Node, state: Upgrade) -> Node:
+def _slice(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
     given = {key: node.integers(key, ()) for key in ("starts", "ends", "axes") if key in node.attributes}
     positions = {"starts": 1, "ends": 2, "axes": 3}
     inputs = {positions[key]: state.constant(node, key, np.asarray(value, np.int64)) for key, value in given.items()}
     return _with_inputs(node, inputs, tuple(given))
 
 
-def _clip(node: Node, state: Upgrade) -> Node:
+def _clip(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
     inputs = {}
     for position, key in enumerate(("min", "max"), start=1):
         if key in node.attributes:
@@ -65,7 +65,7 @@ def _clip(node: Node, state: Upgrade) -> Node:
     return _with_inputs(node, inputs, ("min", "max"))
 
 
-def _pad(node: Node, state: Upgrade) -> Node:
+def _pad(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
     pads = node.integers("pads", node.integers("paddings", ()))
     fill = np.asarray(node.number("value", 0.0), np.float32)
     inputs = {
@@ -75,15 +75,15 @@ def _pad(node: Node, state: Upgrade) -> Node:
     return _with_inputs(node, inputs, ("pads", "paddings", "value"))
 
 
-def _softmax(node: Node, state: Upgrade) -> Node:
+def _softmax(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
     """Before opset 13 the input is flattened to two axes at ``axis``, 1 if not given."""
     return replace(node, attributes={**node.attributes, "axis": node.integer("axis", 1), "flatten": 1})
 
 
-_REPEATING: dict[str, Attribute] = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+_REPEATING: dict[str, OperatorAttribute] = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
 
-def _upsample(node: Node, state: Upgrade) -> Node:
+def _upsample(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
     """Upsample is Resize; its scales were an attribute before opset 9 and the second input after."""
     scales = node.inputs[1] if len(node.inputs) > 1 else ""
     if not scales:
@@ -93,13 +93,13 @@ def _upsample(node: Node, state: Upgrade) -> Node:
     return replace(node, op="Resize", inputs=(node.inputs[0], "", scales), attributes=attributes)
 
 
-def _resize(node: Node, state: Upgrade) -> Node:
+def _resize(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
     """Before opset 11 the scales were the second input, and positions were rounded down."""
     attributes = {**node.attributes, **_REPEATING}
     return replace(node, inputs=(node.inputs[0], "", *node.inputs[1:2]), attributes=attributes)
 
 
-def _broadcast(node: Node, state: Upgrade) -> Node:
+def _broadcast(node: GraphNode, state: OnnxUpgrade) -> GraphNode:
     """Before opset 7 broadcasting was limited and had an ``axis``."""
     if node.integer("broadcast", 0) and "axis" in node.attributes:
         raise ModelError(
@@ -109,18 +109,18 @@ def _broadcast(node: Node, state: Upgrade) -> Node:
     return node
 
 
-def _with_inputs(node: Node, inputs: dict[int, str], drop: tuple[str, ...]) -> Node:
+def _with_inputs(node: GraphNode, inputs: dict[int, str], drop: tuple[str, ...]) -> GraphNode:
     """The node with inputs set by position and attributes dropped."""
     count = max([len(node.inputs), *(position + 1 for position in inputs)])
     names = [node.inputs[i] if i < len(node.inputs) else "" for i in range(count)]
     for position, name in inputs.items():
         names[position] = name
-    attributes: dict[str, Attribute] = {key: value for key, value in node.attributes.items() if key not in drop}
+    attributes: dict[str, OperatorAttribute] = {key: value for key, value in node.attributes.items() if key not in drop}
     return replace(node, inputs=tuple(names), attributes=attributes)
 
 
 _ALWAYS = 1000
-_RULES: dict[str, tuple[int, Callable[[Node, Upgrade], Node]]] = {
+_RULES: dict[str, tuple[int, Callable[[GraphNode, OnnxUpgrade], GraphNode]]] = {
     "Unsqueeze": (13, _integers_to_input("axes", 1)),
     "Squeeze": (13, _integers_to_input("axes", 1)),
     "Split": (13, _integers_to_input("split", 1)),

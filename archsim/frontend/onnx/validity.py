@@ -15,7 +15,7 @@ from archsim.frontend.onnx.dtypes import BITS, NAMES
 from archsim.ir.graph import Graph, Shape
 
 _DEFAULT_DOMAINS = ("", "ai.onnx")
-Declared = Mapping[str, tuple[int | None, ...]]  # shapes by name, None where a dimension is left open
+DeclaredShapes = Mapping[str, tuple[int | None, ...]]  # shapes by name, None where a dimension is left open
 
 
 def check_opset(path: object, version: int) -> None:
@@ -54,7 +54,7 @@ def check_types(graph: onnx.GraphProto, version: int) -> None:
             _check_node(node, types, version)
 
 
-def declared(graph: onnx.GraphProto) -> Declared:
+def declared(graph: onnx.GraphProto) -> DeclaredShapes:
     """Shapes that the file states beside those of its inputs: of stored tensors, results and outputs."""
     stored = {tensor.name for tensor in graph.initializer}
     stated = [item for item in graph.input if item.name in stored]
@@ -66,7 +66,7 @@ def declared(graph: onnx.GraphProto) -> Declared:
     return found
 
 
-def check_shapes(graph: Graph, stated: Declared) -> None:
+def check_shapes(graph: Graph, stated: DeclaredShapes) -> None:
     """Raises ModelError where a shape that the file states is not the one that its operators give."""
     makers = {name: node for node in (*graph.nodes, *graph.folded) for name in node.outputs}
     for name, shape in stated.items():

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from archsim.base.errors import ConfigError, nearest
 from archsim.frontend.workload_yaml.grammar import SECTIONS
 from archsim.frontend.workload_yaml.layers import KINDS, MAIN
-from archsim.frontend.workload_yaml.options import Options
-from archsim.frontend.workload_yaml.writer import Writer
-from archsim.spec.nodes import Node as Text
+from archsim.frontend.workload_yaml.options import EntryOptions
+from archsim.frontend.workload_yaml.writer import GraphWriter
+from archsim.spec.nodes import FileNode as Text
 
 REPEAT = "repeat"
 KEYS = {kind: frozenset(section.model_fields) for kind, section in SECTIONS.items()}
@@ -27,13 +27,13 @@ ALL_KINDS = (*KINDS, REPEAT)
 ALL_MAIN = {**MAIN, REPEAT: "times"}
 
 
-def add_entries(writer: Writer, options: Options, sizes: Mapping[str, int]) -> None:
+def add_entries(writer: GraphWriter, options: EntryOptions, sizes: Mapping[str, int]) -> None:
     """Add every entry of the list ``layers``; ConfigError names file, line and key path."""
     where = "" if options.path == "workload" else f"{options.path}."
     for index, entry in enumerate(options.entries("layers")):
         path = f"{where}layers[{index}]"
         kind, node = _entry(entry, path)
-        found = Options(node, f"{path}.{kind}", sizes, KEYS[kind])
+        found = EntryOptions(node, f"{path}.{kind}", sizes, KEYS[kind])
         name = found.text("name", f"{kind}{index}")
         if kind == REPEAT:
             _repeat(writer, found, name, sizes)
@@ -42,7 +42,7 @@ def add_entries(writer: Writer, options: Options, sizes: Mapping[str, int]) -> N
         found.finish()
 
 
-def _repeat(writer: Writer, options: Options, name: str, sizes: Mapping[str, int]) -> None:
+def _repeat(writer: GraphWriter, options: EntryOptions, name: str, sizes: Mapping[str, int]) -> None:
     """``{times, input, carry, layers}``: the same entries ``times`` times."""
     times, carry = options.size("times"), options.text("carry", "")
     value = writer.source(options)

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from archsim.frontend.workload_yaml.options import Options, Shape
-from archsim.frontend.workload_yaml.writer import ACTIVATIONS, Writer
+from archsim.frontend.workload_yaml.options import EntryOptions, Shape
+from archsim.frontend.workload_yaml.writer import ACTIVATIONS, GraphWriter
 from archsim.ir.asm.lookup import numbers_in
 from archsim.ir.asm.words import indices_text
-from archsim.ir.graph import Attribute
+from archsim.ir.graph import OperatorAttribute
 from archsim.ir.indices import DISTRIBUTIONS, Indices
 from archsim.ops.kit.lookups import ROWS, default_seed
 
 IN_ORDER = "in_order"
 
 
-def embedding(writer: Writer, options: Options, name: str) -> None:
+def embedding(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{rows, dim, lookups, distribution, exponent, seed, trace, reduce: none|sum|mean}``.
 
     ``lookups``: the shape of the indices, or ``input``: indices that are an input of the file. ``distribution``:
@@ -32,7 +32,7 @@ def embedding(writer: Writer, options: Options, name: str) -> None:
     indices = writer.source(options) if options.has("input") else _index_input(writer, options, name)
     table = writer.weight(f"{name}.table", (options.size("rows"), options.size("dim")))
     pattern = _pattern(options, indices)
-    attributes: dict[str, Attribute] = {"indices": pattern.trace or indices_text(pattern)}
+    attributes: dict[str, OperatorAttribute] = {"indices": pattern.trace or indices_text(pattern)}
     reduce = options.text("reduce", "none", ("none", "sum", "mean"))
     if reduce == "none":
         writer.add(options, name, ROWS, (table, indices), attributes)
@@ -44,7 +44,7 @@ def embedding(writer: Writer, options: Options, name: str) -> None:
     writer.add(options, name, op, (f"{name}.rows", axes), {"keepdims": 0})
 
 
-def _in_order(writer: Writer, options: Options, name: str) -> None:
+def _in_order(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """The first rows of a table, as positions are looked up: no index is an input, and nothing is gathered."""
     rows, count = options.size("rows"), options.size("lookups")
     if count > rows:
@@ -53,14 +53,14 @@ def _in_order(writer: Writer, options: Options, name: str) -> None:
     writer.add(options, name, "Gather", (table, writer.numbers(f"{name}.indices", tuple(range(count)))))
 
 
-def _index_input(writer: Writer, options: Options, name: str) -> str:
+def _index_input(writer: GraphWriter, options: EntryOptions, name: str) -> str:
     """Indices of their own: a graph input."""
     given = options.listed("lookups")
     shape = options.sizes("lookups") if given else (options.size("lookups"),)
     return writer.add_input(f"{name}.indices", shape, "int64")
 
 
-def _pattern(options: Options, indices: str) -> Indices:
+def _pattern(options: EntryOptions, indices: str) -> Indices:
     default = "trace" if options.has("trace") else "uniform"
     kind: Any = options.text("distribution", default, (*DISTRIBUTIONS, IN_ORDER))
     for key, kinds in (("exponent", ("zipf",)), ("seed", ("uniform", "zipf")), ("trace", ("trace",))):
@@ -72,7 +72,7 @@ def _pattern(options: Options, indices: str) -> Indices:
     return Indices(kind, seed, options.real("exponent", low=0) if kind == "zipf" else 0.0)
 
 
-def _trace(options: Options) -> tuple[int, ...]:
+def _trace(options: EntryOptions) -> tuple[int, ...]:
     file = options.word("trace")
     if not file:
         return options.sizes("trace", low=0)
@@ -82,10 +82,10 @@ def _trace(options: Options) -> tuple[int, ...]:
         options.fail(str(error), "trace")
 
 
-Layer = Callable[[Writer, Options, str], None]
+WriteLayer = Callable[[GraphWriter, EntryOptions, str], None]
 
 
-def _conv(writer: Writer, options: Options, name: str) -> None:
+def _conv(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, out_channels, kernel, stride, pad, dilation, groups, bias, act}``; groups: number or depthwise."""
     source = writer.source(options)
     shape = _image(writer, options, source)
@@ -96,23 +96,23 @@ def _conv(writer: Writer, options: Options, name: str) -> None:
     kernel = options.pair("kernel")
     weights = writer.weight(f"{name}.weights", (channels, shape[1] // groups, *kernel))
     inputs = (source, weights, *_bias(writer, options, name, channels))
-    attributes: dict[str, Attribute] = {"strides": options.pair("stride", 1), "group": groups}
+    attributes: dict[str, OperatorAttribute] = {"strides": options.pair("stride", 1), "group": groups}
     attributes |= {"dilations": options.pair("dilation", 1), **_pads(options)}
     writer.add(options, name, "Conv", inputs, attributes)
 
 
-def _pool(writer: Writer, options: Options, name: str) -> None:
+def _pool(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, kind: max|average, kernel, stride, pad}``; the stride is the kernel unless given."""
     source = writer.source(options)
     _image(writer, options, source)
     kernel = options.pair("kernel")
     strides = options.pair("stride") if options.has("stride") else kernel
-    attributes: dict[str, Attribute] = {"kernel_shape": kernel, "strides": strides, **_pads(options)}
+    attributes: dict[str, OperatorAttribute] = {"kernel_shape": kernel, "strides": strides, **_pads(options)}
     op = "MaxPool" if options.text("kind", "max", ("max", "average")) == "max" else "AveragePool"
     writer.add(options, name, op, (source,), attributes)
 
 
-def _global_pool(writer: Writer, options: Options, name: str) -> None:
+def _global_pool(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, kind: average|max}`` over all positions."""
     source = writer.source(options)
     _image(writer, options, source)
@@ -120,7 +120,7 @@ def _global_pool(writer: Writer, options: Options, name: str) -> None:
     writer.add(options, name, "GlobalAveragePool" if kind == "average" else "GlobalMaxPool", (source,))
 
 
-def _gemm(writer: Writer, options: Options, name: str) -> None:
+def _gemm(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{m, n, k, bias, act}``: a product of its own, with its own input."""
     m, n, k = options.size("m"), options.size("n"), options.size("k")
     source = writer.add_input(f"{name}.input", (m, k))
@@ -129,18 +129,18 @@ def _gemm(writer: Writer, options: Options, name: str) -> None:
     writer.add(options, name, "Gemm", inputs)
 
 
-def _dense(writer: Writer, options: Options, name: str) -> None:
+def _dense(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, out, bias, act}``: a product with weights along the last axis."""
     source = writer.source(options)
     features, out = writer.shape(source)[-1], options.size("out")
     weights = writer.weight(f"{name}.weights", (features, out))
     terms = _letters(len(writer.shape(source)) - 1)
-    attributes: dict[str, Attribute] = {"terms": ((*terms, "k"), ("k", "n"), (*terms, "n"))}
+    attributes: dict[str, OperatorAttribute] = {"terms": ((*terms, "k"), ("k", "n"), (*terms, "n"))}
     bias = _bias(writer, options, name, out)
     writer.add(options, name, "Einsum", (source, weights), attributes, bias="".join(bias))
 
 
-def _einsum(writer: Writer, options: Options, name: str) -> None:
+def _einsum(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{equation: "b m k, k n -> b m n", inputs, sizes, bias, act}``; an operand without an input is a weight."""
     equation = options.text("equation")
     left, arrow, right = equation.partition("->")
@@ -163,7 +163,7 @@ def _einsum(writer: Writer, options: Options, name: str) -> None:
 
 
 def _term_sizes(
-    writer: Writer, options: Options, operands: list[str], terms: tuple[tuple[str, ...], ...]
+    writer: GraphWriter, options: EntryOptions, operands: list[str], terms: tuple[tuple[str, ...], ...]
 ) -> dict[str, int]:
     """Sizes of the index names: those of the inputs, then those the entry gives."""
     sizes: dict[str, int] = {}
@@ -178,8 +178,8 @@ def _term_sizes(
     return sizes
 
 
-def _joined(op: str) -> Layer:
-    def layer(writer: Writer, options: Options, name: str) -> None:
+def _joined(op: str) -> WriteLayer:
+    def layer(writer: GraphWriter, options: EntryOptions, name: str) -> None:
         """``{inputs: [a, b, ...], act}`` element by element."""
         given = options.names("inputs") or options.fail("key 'inputs' is missing")
         writer.add(options, name, op, tuple(writer.known(options, value, "inputs") for value in given))
@@ -187,14 +187,14 @@ def _joined(op: str) -> Layer:
     return layer
 
 
-def _concat(writer: Writer, options: Options, name: str) -> None:
+def _concat(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{inputs: [a, b, ...], axis: 1}``."""
     given = options.names("inputs") or options.fail("key 'inputs' is missing")
     inputs = tuple(writer.known(options, value, "inputs") for value in given)
     writer.add(options, name, "Concat", inputs, {"axis": options.size("axis", 1, low=-8)})
 
 
-def _split(writer: Writer, options: Options, name: str) -> None:
+def _split(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, into: [names], axis, sizes}``: equal parts unless sizes are given."""
     source = writer.source(options)
     into = options.names("into") or options.fail("key 'into' is missing; allowed a list of names")
@@ -205,7 +205,7 @@ def _split(writer: Writer, options: Options, name: str) -> None:
     writer.add(options, name, "Split", inputs, {"axis": options.size("axis", 1, low=-8)}, outputs)
 
 
-def _slice(writer: Writer, options: Options, name: str) -> None:
+def _slice(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, axis: 1, start: 0, stop}``: the indices from start to before stop of one axis."""
     source = writer.source(options)
     shape, axis = writer.shape(source), options.size("axis", 1, low=-8)
@@ -219,13 +219,13 @@ def _slice(writer: Writer, options: Options, name: str) -> None:
     writer.add(options, name, "Slice", (source, *inputs))
 
 
-def _softmax(writer: Writer, options: Options, name: str) -> None:
+def _softmax(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, axis: -1}``."""
     source = writer.source(options)
     writer.add(options, name, "Softmax", (source,), {"axis": options.size("axis", -1, low=-8)})
 
 
-def _layernorm(writer: Writer, options: Options, name: str) -> None:
+def _layernorm(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input}``: over the last axis, with scale and bias."""
     source = writer.source(options)
     width = writer.shape(source)[-1:]
@@ -233,14 +233,14 @@ def _layernorm(writer: Writer, options: Options, name: str) -> None:
     writer.add(options, name, "LayerNormalization", inputs, {"axis": -1})
 
 
-def _rmsnorm(writer: Writer, options: Options, name: str) -> None:
+def _rmsnorm(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input}``: over the last axis, with a scale."""
     source = writer.source(options)
     inputs = (source, writer.weight(f"{name}.scale", writer.shape(source)[-1:]))
     writer.add(options, name, "RMSNormalization", inputs, {"axis": -1})
 
 
-def _act(writer: Writer, options: Options, name: str) -> None:
+def _act(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, function: relu|gelu|...}``."""
     source = writer.source(options)
     function = options.text("function", None, tuple(sorted(set(ACTIVATIONS) - {"relu6"})))
@@ -248,41 +248,41 @@ def _act(writer: Writer, options: Options, name: str) -> None:
     writer.add(options, name, op, (source,), attributes)
 
 
-def _reshape(writer: Writer, options: Options, name: str) -> None:
+def _reshape(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, shape: [...]}``; one size may be -1."""
     source = writer.source(options)
     shape = writer.numbers(f"{name}.shape", options.sizes("shape", low=-1))
     writer.add(options, name, "Reshape", (source, shape))
 
 
-def _flatten(writer: Writer, options: Options, name: str) -> None:
+def _flatten(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input}``: all axes after the first in one."""
     writer.add(options, name, "Flatten", (writer.source(options),), {"axis": 1})
 
 
-def _transpose(writer: Writer, options: Options, name: str) -> None:
+def _transpose(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, order: [...]}``."""
     source = writer.source(options)
     writer.add(options, name, "Transpose", (source,), {"perm": options.sizes("order", low=0)})
 
 
-def _is_depthwise(options: Options) -> bool:
+def _is_depthwise(options: EntryOptions) -> bool:
     return options.word("groups") == "depthwise"
 
 
-def _image(writer: Writer, options: Options, source: str) -> Shape:
+def _image(writer: GraphWriter, options: EntryOptions, source: str) -> Shape:
     shape = writer.shape(source)
     return shape if len(shape) == 4 else options.fail(f"'{source}' has the shape {list(shape)}; allowed [n, c, h, w]")
 
 
-def _pads(options: Options) -> dict[str, Attribute]:
+def _pads(options: EntryOptions) -> dict[str, OperatorAttribute]:
     """``pad``: one size, [h, w], [top, left, bottom, right], or same (output = input / stride)."""
     if options.word("pad") == "same":
         return {"auto_pad": "SAME_UPPER"}
     return {"pads": options.sides("pad")}
 
 
-def _bias(writer: Writer, options: Options, name: str, width: int, default: bool = True) -> tuple[str, ...]:
+def _bias(writer: GraphWriter, options: EntryOptions, name: str, width: int, default: bool = True) -> tuple[str, ...]:
     return (writer.weight(f"{name}.bias", (width,)),) if options.flag("bias", default) else ()
 
 
@@ -290,7 +290,7 @@ def _letters(count: int) -> tuple[str, ...]:
     return tuple(f"b{axis}" for axis in range(count - 1)) + (("m",) if count else ())
 
 
-KINDS: dict[str, Layer] = {
+KINDS: dict[str, WriteLayer] = {
     "act": _act,
     "add": _joined("Add"),
     "concat": _concat,

@@ -27,14 +27,14 @@ from pathlib import Path
 from archsim.base.errors import ModelError, nearest, placed
 from archsim.frontend.workload_yaml.entries import add_entries
 from archsim.frontend.workload_yaml.grammar import WORKLOAD
-from archsim.frontend.workload_yaml.options import Options
+from archsim.frontend.workload_yaml.options import EntryOptions
 from archsim.frontend.workload_yaml.parameters import resolved
-from archsim.frontend.workload_yaml.writer import Writer
-from archsim.graph.lowering.lower import Lowered, lower_graph
+from archsim.frontend.workload_yaml.writer import GraphWriter
+from archsim.graph.lowering.lower import LoweredModel, lower_graph
 from archsim.graph.passes.infer import infer
 from archsim.ir.graph import Graph
 from archsim.ir.text import checked_workload
-from archsim.spec.nodes import Node as Text
+from archsim.spec.nodes import FileNode as Text
 from archsim.spec.nodes import decoded, read
 
 SCHEMA = WORKLOAD
@@ -47,14 +47,14 @@ def import_workload_yaml(
     batch: int | None = None,
     parameters: Mapping[str, int] | None = None,
     lookups: Mapping[str, str] | None = None,
-) -> Lowered:
+) -> LoweredModel:
     """Import a workload file. ``batch`` and ``parameters`` replace values of the file's ``parameters``, ``lookups`` the
     access patterns of embeddings by name.
 
     Raises ConfigError with file:line:column and key path.
     """
     document = read(path)
-    options = Options(document, "workload", {})
+    options = EntryOptions(document, "workload", {})
     if options.text("schema", None, (SCHEMA, EXPLICIT)) == EXPLICIT:
         if lookups:
             options.fail(f"schema {EXPLICIT} states every access pattern; allowed without --lookups", "schema")
@@ -63,7 +63,7 @@ def import_workload_yaml(
     for key in ("description", "source"):
         options.text(key, "")
     sizes = _parameters(document, options, dict(parameters or {}), batch)
-    writer = Writer()
+    writer = GraphWriter()
     _add_inputs(document, options, sizes, writer)
     add_entries(writer, options, sizes)
     outputs = options.names("outputs") or _unread(writer)
@@ -82,7 +82,7 @@ def import_workload_yaml(
         raise placed(error, _place(writer, options, str(error))) from None
 
 
-def _place(writer: Writer, options: Options, said: str) -> str:
+def _place(writer: GraphWriter, options: EntryOptions, said: str) -> str:
     """Where the entry stands whose node a message begins with; the document where it names none."""
     named = re.match(r"node '([^']*)'", said)
     return writer.places.get(named[1] if named else "", options.place)
@@ -90,20 +90,22 @@ def _place(writer: Writer, options: Options, said: str) -> str:
 
 def describe(path: Path) -> str:
     """The ``description`` of a workload file, '' if it has none."""
-    return Options(read(path), "workload", {}).text("description", "")
+    return EntryOptions(read(path), "workload", {}).text("description", "")
 
 
-def _explicit(path: Path, options: Options, batch: int | None, parameters: Mapping[str, int] | None) -> Lowered:
+def _explicit(
+    path: Path, options: EntryOptions, batch: int | None, parameters: Mapping[str, int] | None
+) -> LoweredModel:
     """A file in the full text form: read as it stands."""
     workload = checked_workload(decoded(path.read_bytes(), path), str(path))
     if parameters or batch not in (None, workload.batch):
         options.fail(
             f"schema {EXPLICIT} states every extent (batch {workload.batch}); allowed without --batch", "schema"
         )
-    return Lowered(workload, None, {}, {})
+    return LoweredModel(workload, None, {}, {})
 
 
-def _parameters(document: Text, options: Options, given: dict[str, int], batch: int | None) -> dict[str, int]:
+def _parameters(document: Text, options: EntryOptions, given: dict[str, int], batch: int | None) -> dict[str, int]:
     stated = document.mapping["parameters"].mapping if "parameters" in document.mapping else {}
     if batch is not None and (batch > 1 or "batch" in stated):  # without the parameter the batch is 1
         given["batch"] = batch
@@ -113,17 +115,17 @@ def _parameters(document: Text, options: Options, given: dict[str, int], batch: 
     return resolved(document, options, given)
 
 
-def _add_inputs(document: Text, options: Options, sizes: dict[str, int], writer: Writer) -> None:
+def _add_inputs(document: Text, options: EntryOptions, sizes: dict[str, int], writer: GraphWriter) -> None:
     if not options.has("inputs"):
         return
     node = document.mapping["inputs"]
     if not isinstance(node.value, dict):
         options.fail("found no mapping; allowed names with their shapes: {image: [batch, 3, 96, 96]}", "inputs")
-    shapes = Options(node, "inputs", sizes)
+    shapes = EntryOptions(node, "inputs", sizes)
     for name in node.mapping:
         writer.add_input(name, shapes.sizes(name))
 
 
-def _unread(writer: Writer) -> tuple[str, ...]:
+def _unread(writer: GraphWriter) -> tuple[str, ...]:
     read_names = {name for node in writer.nodes for name in node.inputs}
     return tuple(name for node in writer.nodes for name in node.outputs if name not in read_names)

@@ -9,12 +9,12 @@ from typing import NoReturn
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.frontend.workload_yaml.expression import evaluate
-from archsim.spec.nodes import Node as Text
+from archsim.spec.nodes import FileNode as Text
 
 Shape = tuple[int, ...]
 
 
-class Options:
+class EntryOptions:
     """A mapping of the file at key ``path``; ``finish`` refuses keys that no look-up asked for."""
 
     def __init__(self, node: Text, path: str, parameters: Mapping[str, int], known: Collection[str] = ()) -> None:

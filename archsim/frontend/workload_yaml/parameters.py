@@ -13,11 +13,11 @@ from graphlib import CycleError, TopologicalSorter
 
 from archsim.base.errors import nearest
 from archsim.frontend.workload_yaml.expression import names_in
-from archsim.frontend.workload_yaml.options import Options
-from archsim.spec.nodes import Node as Text
+from archsim.frontend.workload_yaml.options import EntryOptions
+from archsim.spec.nodes import FileNode as Text
 
 
-def resolved(document: Text, options: Options, given: Mapping[str, int]) -> dict[str, int]:
+def resolved(document: Text, options: EntryOptions, given: Mapping[str, int]) -> dict[str, int]:
     """The parameters with their values, in the order of the file; ``given``: set from outside, in place of the file's.
 
     Raises ConfigError at the parameter (file:line:column) for names and values that cannot be, and for rings.
@@ -28,7 +28,7 @@ def resolved(document: Text, options: Options, given: Mapping[str, int]) -> dict
     if not isinstance(node.value, dict):
         options.fail(f"found {node.plain()!r}; allowed a mapping of names to sizes", "parameters")
     found: dict[str, int] = {}
-    stated = Options(node, f"{options.path}.parameters", found)
+    stated = EntryOptions(node, f"{options.path}.parameters", found)
     for name in _order(node, stated):
         if name in given:
             found[name] = given[name] if given[name] >= 1 else stated.fail(_too_small(given[name]), name)
@@ -41,7 +41,7 @@ def _too_small(value: int) -> str:
     return f"found {value}; allowed 1 or more"
 
 
-def _order(node: Text, stated: Options) -> list[str]:
+def _order(node: Text, stated: EntryOptions) -> list[str]:
     """Each parameter behind those that it uses."""
     uses = {name: _uses(name, item, node, stated) for name, item in node.mapping.items()}
     try:
@@ -54,7 +54,7 @@ def _order(node: Text, stated: Options) -> list[str]:
         return stated.fail(f"depends on itself: {' uses '.join(ring)}", ring[0])
 
 
-def _uses(name: str, item: Text, node: Text, stated: Options) -> list[str]:
+def _uses(name: str, item: Text, node: Text, stated: EntryOptions) -> list[str]:
     """Other parameters in the arithmetic of one."""
     if not isinstance(item.value, str):
         return []

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from archsim.base.errors import ModelError, nearest
-from archsim.frontend.workload_yaml.options import Options, Shape
-from archsim.ir.graph import Attribute, Node, Value
+from archsim.frontend.workload_yaml.options import EntryOptions, Shape
+from archsim.ir.graph import GraphNode, GraphValue, OperatorAttribute
 from archsim.ops.kit.catalogue import family
 from archsim.ops.kit.lookups import ROWS
 
 MAX_NODES = 100_000  # after repetition
-ACTIVATIONS: dict[str, tuple[str, dict[str, Attribute]]] = {
+ACTIVATIONS: dict[str, tuple[str, dict[str, OperatorAttribute]]] = {
     "relu": ("Relu", {}),
     "relu6": ("Clip", {}),
     "leaky_relu": ("LeakyRelu", {}),
@@ -33,41 +33,41 @@ ACTIVATIONS: dict[str, tuple[str, dict[str, Attribute]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class EntryScope:
     """Entries of which every name begins with ``prefix``; ``names``: words that stand for a value there."""
 
     prefix: str = ""
     names: dict[str, str] = field(default_factory=dict)
 
 
-class Writer:
+class GraphWriter:
     """Nodes and values so far. ``last`` is the result of the latest layer: the default input of the next."""
 
     def __init__(self) -> None:
         """Start empty."""
-        self._scopes = [Scope()]
-        self.nodes: list[Node] = []
-        self.values: dict[str, Value] = {}
+        self._scopes = [EntryScope()]
+        self.nodes: list[GraphNode] = []
+        self.values: dict[str, GraphValue] = {}
         self.inputs: list[str] = []
         self.places: dict[str, str] = {}  # node -> the entry that it comes from
         self.last = ""
 
     def add_input(self, name: str, shape: Shape, dtype: str = "float32") -> str:
         """A graph input."""
-        self.values[name] = Value(name, shape, "input", dtype)
+        self.values[name] = GraphValue(name, shape, "input", dtype)
         self.inputs.append(name)
         self.last = name
         return name
 
     def weight(self, name: str, shape: Shape) -> str:
         """A constant of the model."""
-        self.values[name] = Value(name, shape, "constant", sources=(name,))
+        self.values[name] = GraphValue(name, shape, "constant", sources=(name,))
         return name
 
     def numbers(self, name: str, numbers: Shape) -> str:
         """Constant whole numbers that an operator wants as an input."""
         data = np.asarray(numbers, np.int64)
-        self.values[name] = Value(name, data.shape, "constant", "int64", data)
+        self.values[name] = GraphValue(name, data.shape, "constant", "int64", data)
         return name
 
     def named(self, name: str) -> str:
@@ -77,11 +77,11 @@ class Writer:
     @contextmanager
     def inside(self, prefix: str, **names: str) -> Iterator[None]:
         """Entries whose names begin with ``prefix``; ``names`` stand for values there."""
-        self._scopes.append(Scope(self.named(prefix), names))
+        self._scopes.append(EntryScope(self.named(prefix), names))
         yield
         self._scopes.pop()
 
-    def call(self, options: Options, name: str, value: str) -> None:
+    def call(self, options: EntryOptions, name: str, value: str) -> None:
         """Let ``name`` stand for a value from here on; ConfigError where it is used before."""
         self._refuse_twice(options, self.named(name))
         self._scopes[-1].names[name] = value
@@ -90,13 +90,13 @@ class Writer:
         """Logical shape of a value."""
         return self.values[name].shape
 
-    def source(self, options: Options) -> str:
+    def source(self, options: EntryOptions) -> str:
         """The ``input`` of a layer: a value of the file, the latest result when not given."""
         if options.has("input"):
             return self.known(options, options.text("input"), "input")
         return self.last or options.fail("has no input; allowed 'input: NAME', or an entry under 'inputs'")
 
-    def known(self, options: Options, name: str, key: str) -> str:
+    def known(self, options: EntryOptions, name: str, key: str) -> str:
         """The value that is called ``name``: in the innermost scope that has one."""
         for scope in reversed(self._scopes):
             found = scope.names.get(name, scope.prefix + name)
@@ -108,11 +108,11 @@ class Writer:
 
     def add(
         self,
-        options: Options,
+        options: EntryOptions,
         name: str,
         op: str,
         inputs: tuple[str, ...],
-        attributes: dict[str, Attribute] | None = None,
+        attributes: dict[str, OperatorAttribute] | None = None,
         outputs: tuple[str, ...] = (),
         bias: str = "",
     ) -> None:
@@ -121,21 +121,23 @@ class Writer:
         The last of them bears the name of the layer's result. ConfigError at the entry where shapes clash.
         """
         act = options.text("act", "none", ("none", *ACTIVATIONS))
-        following: list[tuple[str, tuple[str, ...], dict[str, Attribute]]] = []
+        following: list[tuple[str, tuple[str, ...], dict[str, OperatorAttribute]]] = []
         if bias:
             following.append(("Add", (bias,), {}))
         if act != "none":
             following.append((ACTIVATIONS[act][0], self._limits(name, act), ACTIVATIONS[act][1]))
         result = name if not following else f"{name}.product"
-        self._append(options, Node(name, op, inputs, outputs or (result,), attributes or {}))
+        self._append(options, GraphNode(name, op, inputs, outputs or (result,), attributes or {}))
         for number, (kind, others, given) in enumerate(following, start=1):
             source, result = result, name if number == len(following) else f"{name}.biased"
-            self._append(options, Node(f"{name}.{kind}", kind, (source, *others), (result,), given))
+            self._append(options, GraphNode(f"{name}.{kind}", kind, (source, *others), (result,), given))
         self.last = outputs[-1] if outputs else name
 
-    def rows(self, options: Options, name: str, inputs: tuple[str, ...], attributes: dict[str, Attribute]) -> None:
+    def rows(
+        self, options: EntryOptions, name: str, inputs: tuple[str, ...], attributes: dict[str, OperatorAttribute]
+    ) -> None:
         """Rows looked up on the way to the layer's result."""
-        self._append(options, Node(name, ROWS, inputs, (name,), attributes))
+        self._append(options, GraphNode(name, ROWS, inputs, (name,), attributes))
 
     def _limits(self, name: str, act: str) -> tuple[str, ...]:
         """The constant limits of a clipped activation."""
@@ -143,10 +145,12 @@ class Writer:
             return ()
         limits = {f"{name}.low": 0.0, f"{name}.high": 6.0}
         for limit, number in limits.items():
-            self.values[limit] = Value(limit, (), "constant", data=np.asarray(number, np.float32), sources=(limit,))
+            self.values[limit] = GraphValue(
+                limit, (), "constant", data=np.asarray(number, np.float32), sources=(limit,)
+            )
         return tuple(limits)
 
-    def _append(self, options: Options, node: Node) -> None:
+    def _append(self, options: EntryOptions, node: GraphNode) -> None:
         if len(self.nodes) >= MAX_NODES:
             options.fail(f"makes more than {MAX_NODES:,} operators; allowed fewer repetitions")
         for output in node.outputs:
@@ -158,15 +162,15 @@ class Writer:
         for output, shape in zip(node.outputs, shapes, strict=False):
             if min(shape, default=1) < 1:
                 options.fail(f"its result has the shape {list(shape)}; allowed sizes from 1")
-            self.values[output] = Value(output, shape, "activation")
+            self.values[output] = GraphValue(output, shape, "activation")
         self.nodes.append(node)
         self.places[node.name] = options.place
 
-    def _refuse_twice(self, options: Options, name: str) -> None:
+    def _refuse_twice(self, options: EntryOptions, name: str) -> None:
         words = [scope.prefix + word for scope in self._scopes for word in scope.names]
         if name in self.values or name in words:
             options.fail(f"the name '{name}' is used before; allowed names that occur once", "name")
 
-    def graph_values(self) -> dict[str, Value]:
+    def graph_values(self) -> dict[str, GraphValue]:
         """Inputs and constants, as inference wants them."""
         return {name: replace(value) for name, value in self.values.items() if value.kind != "activation"}

@@ -11,15 +11,15 @@ from dataclasses import replace
 
 from archsim.graph.lowering.order import CHANNELS_LAST_FROM, images, memory_order
 from archsim.graph.lowering.place import place, same_elements
-from archsim.graph.lowering.reading import Reading, by_stride, read_all
-from archsim.graph.lowering.tensors import Content, Tensors
+from archsim.graph.lowering.reading import InputReading, by_stride, read_all
+from archsim.graph.lowering.tensors import ConstantContent, Tensors
 from archsim.graph.passes.fuse import folds_shift
-from archsim.ir.graph import Graph, Node, Shape, Value
+from archsim.ir.graph import Graph, GraphNode, GraphValue, Shape
 from archsim.ir.workload import Guard, Layer, Operand, VectorStep, ViewNode
-from archsim.ops.kit.access import Access, Splits, at, rename, substitute
-from archsim.ops.kit.builder import NO_PARTS, SPATIAL, Kind, Parts
+from archsim.ops.kit.access import DimSplits, LogicalAccess, at, rename, substitute
+from archsim.ops.kit.builder import NO_PARTS, SPATIAL, LayerKind, LayerParts
 from archsim.ops.kit.catalogue import find
-from archsim.ops.kit.layout import Layout, dense
+from archsim.ops.kit.layout import LogicalLayout, dense
 from archsim.ops.kit.steps import join, requantise
 
 
@@ -33,9 +33,9 @@ class LayerBuilder:
         self.views: dict[str, ViewNode] = {}
         self.tensors = Tensors()
         self._images = images(graph)
-        self._values: dict[str, Value] = dict(graph.values)
+        self._values: dict[str, GraphValue] = dict(graph.values)
         self._home = place(graph, self._images)
-        self._layouts: dict[str, Layout] = {}
+        self._layouts: dict[str, LogicalLayout] = {}
         self._origins: dict[str, str] = {}
         self._producer = {name: node for node in graph.nodes for name in node.outputs}
         for name, layout in self._home.items():
@@ -50,7 +50,7 @@ class LayerBuilder:
         """Logical shape of a value."""
         return self._values[name].shape
 
-    def value(self, name: str) -> Value:
+    def value(self, name: str) -> GraphValue:
         """A value of the graph, or one added by ``constant``."""
         return self._values[name]
 
@@ -66,19 +66,19 @@ class LayerBuilder:
         shape, dims = self.shape(name), self.dims(name)
         return {dims[axis]: shape[axis] for axis in memory_order(shape, name in self._images)}
 
-    def layout(self, name: str) -> Layout | None:
+    def layout(self, name: str) -> LogicalLayout | None:
         """Where an input or activation lies now; None for constants."""
         return self._layouts.get(name)
 
-    def home(self, name: str) -> Layout | None:
+    def home(self, name: str) -> LogicalLayout | None:
         """Where a layer writes a value; None for inputs, constants and views."""
         return self._home.get(name)
 
-    def folded_shift(self, node: Node) -> bool:
+    def folded_shift(self, node: GraphNode) -> bool:
         """Whether a fused scale and shift needs a bias."""
         return folds_shift(self.graph, node)
 
-    def steps(self, node: Node, first: VectorStep) -> tuple[VectorStep, ...]:
+    def steps(self, node: GraphNode, first: VectorStep) -> tuple[VectorStep, ...]:
         """``first`` followed by the activation fused into ``node``."""
         following: list[VectorStep] = []
         for other in node.fused:
@@ -99,18 +99,18 @@ class LayerBuilder:
         """Declare a constant made by folding (a bias from a batch normalisation); returns its name, a new one."""
         while name in self._values:
             name += ".folded"
-        self._values[name] = Value(name, shape, "constant")
+        self._values[name] = GraphValue(name, shape, "constant")
         return name
 
     def layer(
         self,
-        node: Node,
-        kind: Kind,
+        node: GraphNode,
+        kind: LayerKind,
         extents: Mapping[str, int],
-        reads: tuple[Access, ...],
-        write: Access,
+        reads: tuple[LogicalAccess, ...],
+        write: LogicalAccess,
         *,
-        parts: Parts = NO_PARTS,
+        parts: LayerParts = NO_PARTS,
         steps: tuple[VectorStep, ...] = (),
         guards: tuple[Guard, ...] = (),
         name: str = "",
@@ -143,7 +143,7 @@ class LayerBuilder:
             )
         )
 
-    def view(self, node: Node, output: str, transform: Callable[[Layout], Layout | None]) -> None:
+    def view(self, node: GraphNode, output: str, transform: Callable[[LogicalLayout], LogicalLayout | None]) -> None:
         """Declare ``output`` a view of the node's first input; where ``transform`` says None, of a row-major copy of
         it.
         """
@@ -156,14 +156,14 @@ class LayerBuilder:
         self._layouts[output] = layout
         self.views[node.name] = ViewNode(node.name, node.op, layout.root)
 
-    def joined(self, node: Node) -> None:
+    def joined(self, node: GraphNode) -> None:
         """Declare a joining node's output present: its inputs were written or copied into their parts of it."""
         output = node.outputs[0]
         self._layouts[output] = self._home[output]
         if not any(layer.name == node.name or layer.name.startswith(f"{node.name}[") for layer in self.layers):
             self.views[node.name] = ViewNode(node.name, node.op, self._home[output].root)
 
-    def copy_into(self, node: Node, index: int, target: Layout) -> None:
+    def copy_into(self, node: GraphNode, index: int, target: LogicalLayout) -> None:
         """Copy input ``index`` of a joining node into its part ``target`` of the output."""
         source, output = node.inputs[index], node.outputs[0]
         part_name = f"{output}[{index}]"
@@ -172,9 +172,9 @@ class LayerBuilder:
         self._layouts[part_name] = target
         self._copy(node, source, part_name, output, f"{node.name}[{index}]")
 
-    def copied(self, name: str, *, rows: bool = False) -> Layout:
+    def copied(self, name: str, *, rows: bool = False) -> LogicalLayout:
         """Copy a value into a tensor of its own (row-major if ``rows``); later readers use the copy."""
-        node = self._producer.get(name) or Node(name, "Input", (), (name,))
+        node = self._producer.get(name) or GraphNode(name, "Input", (), (name,))
         target = f"{name}.copy"
         while target in self._values:
             target += ".copy"
@@ -190,7 +190,7 @@ class LayerBuilder:
 
     # inside
 
-    def _copy(self, node: Node, source: str, target: str, like: str, name: str) -> None:
+    def _copy(self, node: GraphNode, source: str, target: str, like: str, name: str) -> None:
         """One copy layer; dims are named and ordered as those of the value ``like``. A vector layer where the file
         gives the two other elements: one pass that requantises.
         """
@@ -199,29 +199,35 @@ class LayerBuilder:
         order = memory_order(shape, like in self._images)
         extents = {dims[axis]: shape[axis] for axis in order}
         bare = replace(node, fused=(), attributes={})
-        reads, write = (Access("in0", source, index),), Access("out", target, index)
+        reads, write = (LogicalAccess("in0", source, index),), LogicalAccess("out", target, index)
         same = same_elements(self.graph, source, like)
-        kind: Kind = "copy" if same else "vector"
+        kind: LayerKind = "copy" if same else "vector"
         steps = () if same else (requantise(),)
-        self.layer(bare, kind, extents, reads, write, parts=Parts(free=dims), steps=steps, name=name)
+        self.layer(bare, kind, extents, reads, write, parts=LayerParts(free=dims), steps=steps, name=name)
 
     def _operand(
-        self, node: Node, kind: Kind, reading: Reading, splits: Splits, order: tuple[str, ...], dims: Mapping[str, int]
+        self,
+        node: GraphNode,
+        kind: LayerKind,
+        reading: InputReading,
+        splits: DimSplits,
+        order: tuple[str, ...],
+        dims: Mapping[str, int],
     ) -> Operand:
         access, value = reading.access, self._values[reading.access.value]
         own = access.value if access.value in self.graph.values else ""
-        content = Content(own, access.part, node.name if access.part else "", access.channel)
+        content = ConstantContent(own, access.part, node.name if access.part else "", access.channel)
         if reading.layout is not None:
             return self.tensors.activation(access, value, reading.layout, splits, "inputs")
         if kind == "matmul" and access.operand == "b":
             return self.tensors.packed(access, value, content, splits, order, dims)
         return self.tensors.natural(access, value, content, splits)
 
-    def _dense(self, name: str, root: str, *, rows: bool = False) -> Layout:
+    def _dense(self, name: str, root: str, *, rows: bool = False) -> LogicalLayout:
         shape = self.shape(name)
         return dense(root, shape, memory_order(shape, name in self._images and not rows))
 
-    def _settle(self, name: str, layout: Layout) -> None:
+    def _settle(self, name: str, layout: LogicalLayout) -> None:
         self._layouts[name] = layout
         self.tensors.root(self._values[name], layout)
 
@@ -233,14 +239,14 @@ class LayerBuilder:
         return found
 
 
-def _cut(extents: Mapping[str, int], splits: Splits) -> dict[str, int]:
+def _cut(extents: Mapping[str, int], splits: DimSplits) -> dict[str, int]:
     dims: dict[str, int] = {}
     for dim, extent in extents.items():
         dims.update(dict(splits[dim].parts) if dim in splits else {dim: extent})
     return dims
 
 
-def _renamed(step: VectorStep, splits: Splits) -> VectorStep:
+def _renamed(step: VectorStep, splits: DimSplits) -> VectorStep:
     """The step with the parts of cut dims in place of them."""
     functions = []
     for function in step.functions:
@@ -251,7 +257,7 @@ def _renamed(step: VectorStep, splits: Splits) -> VectorStep:
     return replace(step, functions=tuple(functions))
 
 
-def _packing(parts: Parts, readings: tuple[Reading, ...], splits: Splits) -> tuple[str, ...]:
+def _packing(parts: LayerParts, readings: tuple[InputReading, ...], splits: DimSplits) -> tuple[str, ...]:
     """Dims in the order of packed weights: batch, columns, then the reduction as the other operand steps through it."""
     reduction = rename(parts.k, splits)
     if readings:
@@ -259,7 +265,7 @@ def _packing(parts: Parts, readings: tuple[Reading, ...], splits: Splits) -> tup
     return (*rename((*parts.batch, *parts.n), splits), *reduction)
 
 
-def _attributes(node: Node) -> dict[str, object]:
+def _attributes(node: GraphNode) -> dict[str, object]:
     """Plain attributes of the node, and of fused ones as ``Operator.attribute``."""
     found = {key: value for key, value in node.attributes.items() if isinstance(value, int | float | str | tuple)}
     found.pop("indices", None)  # an access pattern is the operand's

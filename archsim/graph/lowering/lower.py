@@ -10,20 +10,20 @@ from dataclasses import dataclass
 
 from archsim.base.errors import ModelError
 from archsim.graph.lowering.builder import LayerBuilder
-from archsim.graph.lowering.tensors import Content
+from archsim.graph.lowering.tensors import ConstantContent
 from archsim.graph.passes.alias import remove_aliases
 from archsim.graph.passes.fuse import fuse
 from archsim.graph.passes.lookups import with_lookups
-from archsim.ir.graph import Graph, Node, UnsupportedError
+from archsim.ir.graph import Graph, GraphNode, UnsupportedError
 from archsim.ir.workload import ViewNode, Workload
-from archsim.ops.kit.access import Access, at
-from archsim.ops.kit.builder import Builder, Parts
+from archsim.ops.kit.access import LogicalAccess, at
+from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
 from archsim.ops.kit.catalogue import family, find
 
 HOST_BYTES = 4  # the host computes in 32-bit floats
 
 
-def lower_host(node: Node, build: Builder) -> None:
+def lower_host(node: GraphNode, build: WorkloadBuilder) -> None:
     """One host layer. ``attributes``: ``flops``, estimated as one per element read or written, and ``bytes`` of
     those in 32-bit floats. Raises UnsupportedError for nodes with several outputs or none.
     """
@@ -36,11 +36,11 @@ def lower_host(node: Node, build: Builder) -> None:
     for operand, name in [*((f"in{i}", name) for i, name in enumerate(names)), ("out", outputs[0])]:
         dims = tuple(f"{operand}_{axis}" for axis in range(len(build.shape(name))))
         extents.update(zip(dims, build.shape(name), strict=True))
-        accesses.append(Access(operand, name, tuple(at(dim) for dim in dims)))
+        accesses.append(LogicalAccess(operand, name, tuple(at(dim) for dim in dims)))
     elements = sum(build.value(name).elements for name in (*names, outputs[0]))
     attributes = {**node.attributes, "flops": elements, "bytes": elements * HOST_BYTES}
-    bare = Node(node.name, node.op, node.inputs, node.outputs, attributes)
-    build.layer(bare, "host", extents, tuple(accesses[:-1]), accesses[-1], parts=Parts(free=tuple(extents)))
+    bare = GraphNode(node.name, node.op, node.inputs, node.outputs, attributes)
+    build.layer(bare, "host", extents, tuple(accesses[:-1]), accesses[-1], parts=LayerParts(free=tuple(extents)))
 
 
 ON_UNSUPPORTED = ("error", "host")
@@ -48,7 +48,7 @@ _WEIGHT_DTYPES = ("float", "bfloat", "int8", "uint8", "int4", "uint4")  # wider 
 
 
 @dataclass(frozen=True, slots=True)
-class Lowered:
+class LoweredModel:
     """A Workload with where its numbers come from.
 
     ``graph``: without aliases, fused (None where the file states einsums alone); ``contents``: of every constant
@@ -57,13 +57,13 @@ class Lowered:
 
     workload: Workload
     graph: Graph | None
-    contents: Mapping[str, Content]
+    contents: Mapping[str, ConstantContent]
     values: Mapping[str, str]
 
 
 def lower_graph(
     graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error", lookups: Mapping[str, str] | None = None
-) -> Lowered:
+) -> LoweredModel:
     """Lower an inferred graph (``archsim.graph.passes.infer``).
 
     ``on_unsupported``: 'error' raises UnsupportedError for operators without a rule; 'host' makes host layers of them.
@@ -94,7 +94,7 @@ def lower_graph(
         dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
     )
     values = {name: build.original(value) for name, value in build.tensors.values.items()}
-    return Lowered(workload, canonical, build.tensors.contents, values)
+    return LoweredModel(workload, canonical, build.tensors.contents, values)
 
 
 def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error") -> Workload:
@@ -118,7 +118,7 @@ def parameters(graph: Graph) -> int:
     return sum(value.elements for value in used if value.shape and value.dtype.startswith(_WEIGHT_DTYPES))
 
 
-def _lower(node: Node, build: LayerBuilder, on_unsupported: str) -> None:
+def _lower(node: GraphNode, build: LayerBuilder, on_unsupported: str) -> None:
     try:
         family(node).lower(node, build)
     except UnsupportedError:

@@ -7,7 +7,7 @@ break the chain, so the four-dimensional tensors of attention stay row-major.
 
 from __future__ import annotations
 
-from archsim.ir.graph import Graph, Node, Shape
+from archsim.ir.graph import Graph, GraphNode, Shape
 from archsim.ops.kit.catalogue import find
 
 CHANNELS_LAST_FROM = 3  # ranks below have no spatial axes
@@ -39,7 +39,7 @@ def memory_order(shape: Shape, image: bool) -> Shape:
     return tuple(range(rank))
 
 
-def _spatial(graph: Graph, node: Node) -> list[str]:
+def _spatial(graph: Graph, node: GraphNode) -> list[str]:
     """Names of the data a node reads and writes that have the rank of its result."""
     rank = max(len(graph.shape(name)) for name in node.outputs if name in graph.values)
     names = [name for name in node.inputs if name and not graph.values[name].constant]

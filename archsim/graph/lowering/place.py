@@ -8,15 +8,15 @@ concatenations (DenseNet) share one tensor.
 from __future__ import annotations
 
 from archsim.graph.lowering.order import memory_order
-from archsim.ir.graph import Graph, Node
+from archsim.ir.graph import Graph, GraphNode
 from archsim.ops.kit.catalogue import find
-from archsim.ops.kit.family import Slots
-from archsim.ops.kit.layout import Layout, dense, part
+from archsim.ops.kit.family import JoinSlots
+from archsim.ops.kit.layout import LogicalLayout, dense, part
 
 
-def place(graph: Graph, images: frozenset[str]) -> dict[str, Layout]:
+def place(graph: Graph, images: frozenset[str]) -> dict[str, LogicalLayout]:
     """Home layout of every value that a layer writes: a tensor of its own, or a part of a concatenation's."""
-    home: dict[str, Layout] = {}
+    home: dict[str, LogicalLayout] = {}
     movable = _movable(graph)
     for node in reversed(graph.nodes):
         for name in node.outputs:
@@ -29,13 +29,13 @@ def place(graph: Graph, images: frozenset[str]) -> dict[str, Layout]:
     return home
 
 
-def slots_of(graph: Graph, node: Node) -> Slots | None:
+def slots_of(graph: Graph, node: GraphNode) -> JoinSlots | None:
     """Where the inputs of a joining node lie in its output; None for other nodes."""
     found = find(node.op)
     return found.slots(node, graph.inputs_of(node)) if found is not None and found.slots is not None else None
 
 
-def data_inputs(node: Node, joined: Slots) -> tuple[str, ...]:
+def data_inputs(node: GraphNode, joined: JoinSlots) -> tuple[str, ...]:
     """The inputs that a joining node lays side by side."""
     return node.inputs[: len(joined.starts)]
 
@@ -56,7 +56,9 @@ def _movable(graph: Graph) -> frozenset[str]:
     return frozenset(names)
 
 
-def _claim(graph: Graph, node: Node, joined: Slots, movable: frozenset[str], home: dict[str, Layout]) -> None:
+def _claim(
+    graph: Graph, node: GraphNode, joined: JoinSlots, movable: frozenset[str], home: dict[str, LogicalLayout]
+) -> None:
     whole = home[node.outputs[0]]
     names = data_inputs(node, joined)
     for name, start in zip(names, joined.starts, strict=True):

@@ -7,31 +7,40 @@ from dataclasses import dataclass
 from math import prod
 
 from archsim.ir.graph import Shape
-from archsim.ops.kit.access import Access, Split, Splits, descending, factor_axes, pure, refine, wanted_splits
-from archsim.ops.kit.layout import Layout
+from archsim.ops.kit.access import (
+    DimSplit,
+    DimSplits,
+    LogicalAccess,
+    descending,
+    factor_axes,
+    pure,
+    refine,
+    wanted_splits,
+)
+from archsim.ops.kit.layout import LogicalLayout
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class InputReading:
     """An input and where it lies (None for constants)."""
 
-    access: Access
-    layout: Layout | None
+    access: LogicalAccess
+    layout: LogicalLayout | None
 
 
 def read_all(
-    reads: Iterable[Access],
-    layout_of: Callable[[str], Layout | None],
-    copied: Callable[[str], Layout],
+    reads: Iterable[LogicalAccess],
+    layout_of: Callable[[str], LogicalLayout | None],
+    copied: Callable[[str], LogicalLayout],
     free: tuple[str, ...],
-) -> tuple[tuple[Reading, ...], Splits]:
+) -> tuple[tuple[InputReading, ...], DimSplits]:
     """Readings of all inputs, and the dims to cut.
 
     Dims of ``free`` are cut whatever the strides; others only where inner parts step in smaller strides. What cannot be
     read so is ``copied`` first.
     """
     cuts: dict[str, Shape] = {}
-    readings: list[Reading] = []
+    readings: list[InputReading] = []
     for access in reads:
         layout = layout_of(access.value)
         if layout is not None:
@@ -40,11 +49,11 @@ def read_all(
                 layout = copied(access.value)
             else:
                 cuts = joined
-        readings.append(Reading(access, layout))
+        readings.append(InputReading(access, layout))
     return tuple(readings), {dim: _named(dim, extents) for dim, extents in cuts.items()}
 
 
-def by_stride(dims: tuple[str, ...], reading: Reading, splits: Splits) -> tuple[str, ...]:
+def by_stride(dims: tuple[str, ...], reading: InputReading, splits: DimSplits) -> tuple[str, ...]:
     """Dims in the order in which ``reading`` steps through memory, largest stride first."""
     strides: dict[str, int] = {}
     if reading.layout is not None:
@@ -55,7 +64,9 @@ def by_stride(dims: tuple[str, ...], reading: Reading, splits: Splits) -> tuple[
     return tuple(sorted(dims, key=lambda dim: -strides.get(dim, 0)))
 
 
-def _joined(cuts: dict[str, Shape], access: Access, layout: Layout, free: tuple[str, ...]) -> dict[str, Shape] | None:
+def _joined(
+    cuts: dict[str, Shape], access: LogicalAccess, layout: LogicalLayout, free: tuple[str, ...]
+) -> dict[str, Shape] | None:
     """``cuts`` refined so that ``layout`` can be read, or None."""
     wanted = wanted_splits(access, layout)
     if wanted is None or (access.lookup is not None and len(layout.axes[access.axis]) > 1):
@@ -74,5 +85,5 @@ def _joined(cuts: dict[str, Shape], access: Access, layout: Layout, free: tuple[
     return joined
 
 
-def _named(dim: str, extents: Shape) -> Split:
-    return Split(tuple((f"{dim}_{index}", extent) for index, extent in enumerate(extents)))
+def _named(dim: str, extents: Shape) -> DimSplit:
+    return DimSplit(tuple((f"{dim}_{index}", extent) for index, extent in enumerate(extents)))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from archsim.ir.graph import Value
-from archsim.ir.workload import Axis, Kind, Operand, Rows, Tensor, View
-from archsim.ops.kit.access import HERE, Access, Splits, at, factor_axes, substitute
-from archsim.ops.kit.layout import Factor, Layout
+from archsim.ir.graph import GraphValue
+from archsim.ir.workload import Axis, Operand, Rows, Tensor, TensorKind, View
+from archsim.ops.kit.access import HERE, DimSplits, LogicalAccess, at, factor_axes, substitute
+from archsim.ops.kit.layout import LayoutFactor, LogicalLayout
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ConstantContent:
     """What a stored constant holds: ``value`` ('' part), or the ``part`` that the scales and shifts of ``node`` make.
 
     ``value``: of the graph ('' where folding alone makes the constant).
@@ -24,7 +24,7 @@ class Content:
     node: str
     channel: int | None
 
-    def same(self, other: Content) -> bool:
+    def same(self, other: ConstantContent) -> bool:
         """Whether both hold the same numbers."""
         return (self.value, self.part, self.node) == (other.value, other.part, other.node)
 
@@ -38,15 +38,17 @@ class Tensors:
     def __init__(self) -> None:
         """Start empty."""
         self.declared: dict[str, Tensor] = {}
-        self.contents: dict[str, Content] = {}
+        self.contents: dict[str, ConstantContent] = {}
         self.values: dict[str, str] = {}
-        self._roots: dict[str, tuple[Value, Layout]] = {}
+        self._roots: dict[str, tuple[GraphValue, LogicalLayout]] = {}
 
-    def root(self, value: Value, layout: Layout) -> None:
+    def root(self, value: GraphValue, layout: LogicalLayout) -> None:
         """Register a tensor of its own, so that it and views of it can be declared."""
         self._roots[layout.root] = (replace(value, name=layout.root), layout)
 
-    def activation(self, access: Access, value: Value, layout: Layout, splits: Splits, role: str) -> Operand:
+    def activation(
+        self, access: LogicalAccess, value: GraphValue, layout: LogicalLayout, splits: DimSplits, role: str
+    ) -> Operand:
         """The operand of an input or activation that lies as ``layout`` says."""
         found: list[Axis] = []
         for axis, factors in zip(access.index, layout.axes, strict=True):
@@ -57,7 +59,7 @@ class Tensors:
         rows = Rows(order.index(looked_up), access.lookup) if access.lookup is not None else None
         return Operand(access.operand, self.declare(value, layout), role, axes, rows)
 
-    def declare(self, value: Value, layout: Layout) -> str:
+    def declare(self, value: GraphValue, layout: LogicalLayout) -> str:
         """Declare the tensor of a value (and the root it is a view of); returns its name."""
         own, own_layout = self._roots[layout.root]
         if own.name not in self.declared:
@@ -72,7 +74,7 @@ class Tensors:
         self.values.setdefault(name, value.name)
         return name
 
-    def natural(self, access: Access, value: Value, content: Content, splits: Splits) -> Operand:
+    def natural(self, access: LogicalAccess, value: GraphValue, content: ConstantContent, splits: DimSplits) -> Operand:
         """The operand of a constant stored row-major in its logical shape."""
         axes = tuple(substitute(axis, splits) for axis in access.index) or (HERE,)
         name = self._weight(Tensor(value.name, value.shape or (1,), "weight"), content)
@@ -82,10 +84,10 @@ class Tensors:
 
     def packed(
         self,
-        access: Access,
-        value: Value,
-        content: Content,
-        splits: Splits,
+        access: LogicalAccess,
+        value: GraphValue,
+        content: ConstantContent,
+        splits: DimSplits,
         order: tuple[str, ...],
         extents: Mapping[str, int],
     ) -> Operand:
@@ -99,14 +101,14 @@ class Tensors:
         tensor = Tensor(value.name, shape, "weight", tuple(logical.index(dim) for dim in memory))
         return Operand(access.operand, self._weight(tensor, content), "weights", tuple(at(dim) for dim in memory))
 
-    def output(self, value: Value, layout: Layout) -> None:
+    def output(self, value: GraphValue, layout: LogicalLayout) -> None:
         """Mark a graph output: its tensor, and the root it lies in, are stored for the host."""
         for name in dict.fromkeys((layout.root, self.declare(value, layout))):
             tensor = self.declared[name]
             if tensor.kind == "activation":
                 self.declared[name] = replace(tensor, kind="output")
 
-    def _weight(self, tensor: Tensor, content: Content) -> str:
+    def _weight(self, tensor: Tensor, content: ConstantContent) -> str:
         """A constant: the same contents in another memory order, or other contents, are a tensor numbered from 2."""
         number, name = 1, tensor.name
         while name in self.declared and not self._holds(replace(tensor, name=name), content):
@@ -116,7 +118,7 @@ class Tensors:
         self.contents.setdefault(name, content)
         return name
 
-    def _holds(self, tensor: Tensor, content: Content) -> bool:
+    def _holds(self, tensor: Tensor, content: ConstantContent) -> bool:
         return self.declared[tensor.name] == tensor and self.contents[tensor.name].same(content)
 
     def _renamed(self, tensor: Tensor) -> str:
@@ -129,19 +131,19 @@ class Tensors:
         return name
 
 
-def _tensor(value: Value, layout: Layout, view: View | None) -> Tensor:
+def _tensor(value: GraphValue, layout: LogicalLayout, view: View | None) -> Tensor:
     factors, order = _factors(layout), _memory(layout)
     shape = tuple(factors[i].extent for i in order) or (1,)
-    kind: Kind = "input" if value.kind == "input" else "activation"
+    kind: TensorKind = "input" if value.kind == "input" else "activation"
     logical = () if order == tuple(range(len(order))) else order
     return Tensor(value.name, shape, kind, logical, view)
 
 
-def _factors(layout: Layout) -> tuple[Factor, ...]:
+def _factors(layout: LogicalLayout) -> tuple[LayoutFactor, ...]:
     return tuple(factor for axis in layout.axes for factor in axis)
 
 
-def _memory(layout: Layout) -> tuple[int, ...]:
+def _memory(layout: LogicalLayout) -> tuple[int, ...]:
     """Positions of the factors from the outermost in memory to the innermost."""
     factors = _factors(layout)
     return tuple(sorted(range(len(factors)), key=lambda i: (-abs(factors[i].stride), factors[i].extent == 1)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from archsim.base.errors import ConfigError, ModelError
 from archsim.graph.origins import carried, input_starts, origin
-from archsim.ir.graph import Array, Graph, Node, Value
+from archsim.ir.graph import Array, Graph, GraphNode, GraphValue
 from archsim.ir.streams import entries
 from archsim.ops.kit.catalogue import family, find
 from archsim.ops.kit.folding import affine_of
@@ -56,7 +56,7 @@ class Constants:
             self._made[name] = self._make(name)
         return self._made[name]
 
-    def _stands_in(self, value: Value) -> bool:
+    def _stands_in(self, value: GraphValue) -> bool:
         """Whether the file has nothing but a shape, or one number for all, in the place of a constant."""
         producer = self._producer.get(value.name)
         filled = producer is not None and family(producer).source
@@ -102,7 +102,7 @@ def inputs_of(graph: Graph, seed: int, given: Mapping[str, Array]) -> dict[str, 
     return found
 
 
-def _drawn_input(value: Value, seed: int) -> Array:
+def _drawn_input(value: GraphValue, seed: int) -> Array:
     random = _random(seed, value.name)
     if "float" in value.dtype:
         return random.standard_normal(value.shape).astype(np.float32)
@@ -166,18 +166,18 @@ def _leaf(graph: Graph, inputs: Mapping[str, Array], name: str) -> Array:
     return np.asarray(inputs[name] if name in inputs else graph.values[name].data)
 
 
-def _rows_of(graph: Graph, node: Node) -> Array:
+def _rows_of(graph: Graph, node: GraphNode) -> Array:
     """The rows that the Program looks up, in order."""
     indices = graph.values[node.inputs[1]]
     return np.asarray(entries(pattern(node), _table_rows(graph, node), np.arange(indices.elements)))
 
 
-def _table_rows(graph: Graph, node: Node) -> int:
+def _table_rows(graph: Graph, node: GraphNode) -> int:
     table = graph.values[node.inputs[0]]
     return table.shape[axis_of(node, len(table.shape))]
 
 
-def _fitting(graph: Graph, name: str, array: Array, uses: Iterable[tuple[Node, int, Value]]) -> Array:
+def _fitting(graph: Graph, name: str, array: Array, uses: Iterable[tuple[GraphNode, int, GraphValue]]) -> Array:
     """A given constant in the model's own type."""
     value = graph.values[name]
     if not any(used.name == name and _may_be_drawn(used) for _, _, used in uses):
@@ -196,7 +196,7 @@ def numeric(name: str, array: Array, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def _uses(graph: Graph) -> Iterator[tuple[Node, int, Value]]:
+def _uses(graph: Graph) -> Iterator[tuple[GraphNode, int, GraphValue]]:
     """(node, index of its input, the model's own constant that the input is made from)."""
     for node in (inner for outer in graph.nodes for inner in (outer, *outer.fused)):
         found = find(node.op)
@@ -207,11 +207,11 @@ def _uses(graph: Graph) -> Iterator[tuple[Node, int, Value]]:
                     yield node, index, graph.values[source]
 
 
-def _may_be_drawn(value: Value) -> bool:
+def _may_be_drawn(value: GraphValue) -> bool:
     return "float" in value.dtype and (value.elements > 1 or value.data is None)
 
 
-def _draw(graph: Graph, node: Node, index: int, value: Value, seed: int) -> Array:
+def _draw(graph: Graph, node: GraphNode, index: int, value: GraphValue, seed: int) -> Array:
     """Contents of the constant ``value``, which ``node`` reads as input ``index``."""
     random = _random(seed, value.name)
     affine, found = affine_of(graph, node), find(node.op)
@@ -222,7 +222,7 @@ def _draw(graph: Graph, node: Node, index: int, value: Value, seed: int) -> Arra
     return (random.standard_normal(value.shape) * deviation).astype(np.float32)
 
 
-def _fan_in(graph: Graph, node: Node, index: int, value: Value) -> int:
+def _fan_in(graph: Graph, node: GraphNode, index: int, value: GraphValue) -> int:
     """Products that add up to one output where ``value`` are the weights; 0 where they are not."""
     found = find(node.op)
     if index > 1 or len(value.shape) < 2 or found is None or found.channel is None or found.affine is not None:

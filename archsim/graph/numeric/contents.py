@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from archsim.base.errors import ModelError
-from archsim.graph.lowering.tensors import Content
+from archsim.graph.lowering.tensors import ConstantContent
 from archsim.graph.numeric.constants import Constants
-from archsim.ir.graph import Array, Graph, Node, Shape
+from archsim.ir.graph import Array, Graph, GraphNode, Shape
 from archsim.ir.workload import Tensor
 from archsim.ops.kit.catalogue import family
-from archsim.ops.kit.folding import Chain, chain_of, drain_scale, factors_of
+from archsim.ops.kit.folding import ScaleShiftChain, chain_of, drain_scale, factors_of
 
 
-def contents(content: Content, graph: Graph, constants: Constants) -> Array:
+def contents(content: ConstantContent, graph: Graph, constants: Constants) -> Array:
     """The numbers of a stored constant in its logical shape; in double precision where something is folded in."""
     if not content.part:
         return constants[content.value]
@@ -29,11 +29,11 @@ def contents(content: Content, graph: Graph, constants: Constants) -> Array:
 
 
 def _bias(
-    content: Content,
-    node: Node,
+    content: ConstantContent,
+    node: GraphNode,
     graph: Graph,
     constants: Constants,
-    chain: Chain,
+    chain: ScaleShiftChain,
     scale: Array,
     shift: Array,
     addend: float,
@@ -44,13 +44,13 @@ def _bias(
     return _along(given, content, chain, scale, shift) / drain_scale(graph, node)
 
 
-def _columns(graph: Graph, node: Node) -> int:
+def _columns(graph: Graph, node: GraphNode) -> int:
     channel = family(node).channel
     axis = channel(node, graph) if channel is not None else None
     return 1 if axis is None else graph.shape(node.outputs[0])[axis]
 
 
-def _along(values: Array, content: Content, chain: Chain, scale: Array, shift: Array) -> Array:
+def _along(values: Array, content: ConstantContent, chain: ScaleShiftChain, scale: Array, shift: Array) -> Array:
     """values * scale + shift along the channel axis."""
     if scale.size == 1:
         return np.asarray(values * scale[0] + shift[0])

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from archsim.base.errors import ConfigError, ModelError
-from archsim.graph.lowering.lower import Lowered
-from archsim.ir.graph import Array, Format
+from archsim.graph.lowering.lower import LoweredModel
+from archsim.ir.graph import Array, ValueFormat
 
 LIMITS = {"int8": (-128, 127), "int16": (-(2**15), 2**15 - 1), "int32": (-(2**31), 2**31 - 1)}
 QUOTIENT_BITS = 40  # a quotient is rounded to so many fractional bits first, so that no noise of sums decides a tie
@@ -53,11 +53,11 @@ class Elements:
 
 
 def choose(
-    lowered: Lowered,
+    lowered: LoweredModel,
     contents: Mapping[str, Array],
     values: Mapping[str, Array],
     dtypes: Mapping[str, str],
-    given: Mapping[str, Format],
+    given: Mapping[str, ValueFormat],
 ) -> dict[str, Elements]:
     """The elements of every tensor with storage of its own.
 
@@ -77,11 +77,11 @@ class _Chooser:
 
     def __init__(
         self,
-        lowered: Lowered,
+        lowered: LoweredModel,
         contents: Mapping[str, Array],
         values: Mapping[str, Array],
         dtypes: Mapping[str, str],
-        given: Mapping[str, Format],
+        given: Mapping[str, ValueFormat],
     ) -> None:
         assert lowered.graph is not None
         self._lowered, self._graph, self._contents = lowered, lowered.graph, contents
@@ -90,7 +90,7 @@ class _Chooser:
     def activations(self) -> dict[str, Elements]:
         groups = self._groups()
         largest: dict[str, float] = {}
-        stated: dict[str, list[Format]] = {}
+        stated: dict[str, list[ValueFormat]] = {}
         for tensor, value in self._lowered.values.items():
             group, root = groups.find(self._root(tensor)), self._root(tensor)
             largest[group] = max(largest.get(group, 0.0), _largest(self._values[value], value))
@@ -143,7 +143,7 @@ class _Chooser:
         view = self._lowered.workload.tensors[tensor].view
         return tensor if view is None else view.base
 
-    def _stated(self, stated: Format, dtype: str) -> Elements:
+    def _stated(self, stated: ValueFormat, dtype: str) -> Elements:
         """A stated format in signed elements: unsigned ones are the same with everything less by half the range."""
         low, high = LIMITS[dtype]
         zero = stated.zero + low if stated.dtype.startswith("uint") else stated.zero

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from archsim.graph.lowering.lower import Lowered
+from archsim.graph.lowering.lower import LoweredModel
 from archsim.graph.numeric.constants import Constants
 from archsim.graph.numeric.contents import contents
 from archsim.graph.numeric.formats import LIMITS, Elements, choose
-from archsim.ir.graph import Array, Format, Node
+from archsim.ir.graph import Array, GraphNode, ValueFormat
 from archsim.ops.kit.catalogue import family
-from archsim.ops.kit.folding import Chain
+from archsim.ops.kit.folding import ScaleShiftChain
 
 
 class Quantised:
@@ -20,11 +20,11 @@ class Quantised:
 
     def __init__(
         self,
-        lowered: Lowered,
+        lowered: LoweredModel,
         constants: Constants,
         values: Mapping[str, Array],
         dtypes: Mapping[str, str],
-        given: Mapping[str, Format],
+        given: Mapping[str, ValueFormat],
     ) -> None:
         """``values``, ``dtypes`` and ``given`` as ``formats.choose`` takes them."""
         assert lowered.graph is not None
@@ -54,11 +54,11 @@ class Quantised:
         """The numbers that a tensor's elements come to stand for."""
         return self._at(tensor).rounded(numbers)
 
-    def is_product(self, node: Node) -> bool:
+    def is_product(self, node: GraphNode) -> bool:
         """Whether the node is a sum of products, with accumulators."""
         return node.name in self._products
 
-    def factors(self, node: Node) -> tuple[Elements, Elements]:
+    def factors(self, node: GraphNode) -> tuple[Elements, Elements]:
         """The elements of a product's two factors, as the node reads them."""
         tensors = {operand.name: operand.tensor for operand in self._products[node.name].inputs}
         first, second = self._at(tensors["a"]), self._at(tensors["b"])
@@ -69,7 +69,7 @@ class Quantised:
         low, high = LIMITS[self._accumulate]
         return np.asarray((total - low) % (high - low + 1) + low)
 
-    def bias(self, node: Node, rank: int, known: Mapping[str, Array]) -> Array:
+    def bias(self, node: GraphNode, rank: int, known: Mapping[str, Array]) -> Array:
         """What the accumulators of a product start from, for results of ``rank`` axes, in multiples of their scale.
 
         ``known``: values computed so far, for a bias that is one of them.
@@ -88,7 +88,7 @@ class Quantised:
             return started.reshape([-1 if other == axis else 1 for other in range(rank)])
         return started
 
-    def operand(self, node: Node, name: str) -> Array:
+    def operand(self, node: GraphNode, name: str) -> Array:
         """A constant that a node reads: quantised where it is stored as an operand, exact where it steers the node."""
         for key in ((name, "weights", node.name), (name, "", "")):
             tensor = self._of_content.get(key)
@@ -96,7 +96,7 @@ class Quantised:
                 return self._at(tensor).rounded(self.contents[tensor])
         return self.exact(name)
 
-    def is_stated(self, node: Node, name: str) -> bool:
+    def is_stated(self, node: GraphNode, name: str) -> bool:
         """Whether an input is no constant stored in elements that the file leaves open."""
         if name in self._graph.formats or (name in node.inputs[2:] and self.is_product(node)):
             return True
@@ -106,7 +106,7 @@ class Quantised:
         """A constant as the model has it."""
         return np.asarray(self._constants[name], np.float64)
 
-    def affine(self, node: Node, chain: Chain) -> tuple[Array, Array]:
+    def affine(self, node: GraphNode, chain: ScaleShiftChain) -> tuple[Array, Array]:
         """Scale and shift of a chain: quantised where they are operands, exact where they are numbers."""
         found = []
         values = chain.values(lambda name: self._constants[name])
@@ -115,7 +115,7 @@ class Quantised:
             found.append(self._at(tensor).rounded(value) if kind == "channel" and tensor is not None else value)
         return found[0], found[1]
 
-    def _constant(self, node: Node, name: str) -> Elements | None:
+    def _constant(self, node: GraphNode, name: str) -> Elements | None:
         for key in ((name, "weights", node.name), (name, "", "")):
             if key in self._of_content:
                 return self._at(self._of_content[key])

@@ -9,7 +9,7 @@ import numpy as np
 
 from archsim.graph.numeric.constants import Constants, exact_indices
 from archsim.graph.numeric.quantise import Quantised
-from archsim.ir.graph import Array, Format, Graph, Node
+from archsim.ir.graph import Array, Graph, GraphNode, ValueFormat
 from archsim.ops.kit.catalogue import family
 from archsim.ops.kit.folding import affine_of, chain_of, drain_scale
 from archsim.ops.kit.lookups import ROWS
@@ -38,14 +38,14 @@ def real(graph: Graph, constants: Constants, inputs: Mapping[str, Array], as_sta
     return found
 
 
-def _as_stated(array: Array, stated: Format) -> Array:
+def _as_stated(array: Array, stated: ValueFormat) -> Array:
     """The numbers that the file's own elements come to stand for."""
     limits = np.iinfo(stated.dtype)
     elements = np.clip(np.rint(array / stated.scale) + stated.zero, limits.min, limits.max)
     return np.asarray((elements - stated.zero) * stated.scale)
 
 
-def apart_of(graph: Graph, node: Node) -> tuple[Node, ...]:
+def apart_of(graph: Graph, node: GraphNode) -> tuple[GraphNode, ...]:
     """A node and what is fused into it, each with its own output: the one that the next of them reads."""
     if not node.fused:
         return (node,)
@@ -90,7 +90,7 @@ def apart(graph: Graph, numbers: Quantised, known: Mapping[str, Array]) -> dict[
     return found
 
 
-def _stored(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: Node) -> dict[str, Array]:
+def _stored(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: GraphNode) -> dict[str, Array]:
     """A node's results in the elements of their tensors."""
     with np.errstate(all="ignore"):
         results = _node(graph, numbers, found, node)
@@ -98,7 +98,7 @@ def _stored(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: 
     return {name: numbers.rounded(name, result) for name, result in pairs if name}
 
 
-def _node(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: Node) -> tuple[Array, ...]:
+def _node(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: GraphNode) -> tuple[Array, ...]:
     data = [_operand(graph, numbers, found, node, name) for name in node.inputs]
     if affine_of(graph, node) is not None:
         return (_activated(graph, numbers, node, _affine(graph, numbers, found, node)),)
@@ -113,7 +113,7 @@ def _node(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: No
     return (_activated(graph, numbers, node, total * drain_scale(graph, node)),)
 
 
-def _affine(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: Node) -> Array:
+def _affine(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: GraphNode) -> Array:
     """x * scale + shift, each as the layer has it: a quantised operand, or a number."""
     chain = chain_of(graph, node)
     (data,) = (found[name] for name in node.inputs if name in found)
@@ -122,7 +122,7 @@ def _affine(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: 
     return np.asarray(data * scale.reshape(shape) + shift.reshape(shape))
 
 
-def _activated(graph: Graph, numbers: Quantised, node: Node, data: Array) -> Array:
+def _activated(graph: Graph, numbers: Quantised, node: GraphNode, data: Array) -> Array:
     """The activation that rides on a result; constant scales and shifts are folded already."""
     for other in node.fused:
         if affine_of(graph, other) is None:
@@ -131,7 +131,7 @@ def _activated(graph: Graph, numbers: Quantised, node: Node, data: Array) -> Arr
     return data
 
 
-def _operand(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: Node, name: str) -> Array | None:
+def _operand(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: GraphNode, name: str) -> Array | None:
     if not name:
         return None
     return found[name] if name in found else numbers.operand(node, name)

@@ -15,9 +15,9 @@ import numpy as np
 
 from archsim.graph.numeric.constants import Constants
 from archsim.graph.numeric.reference import apart_of
-from archsim.ir.graph import Array, Graph, Node
+from archsim.ir.graph import Array, Graph, GraphNode
 from archsim.ops.kit.catalogue import family
-from archsim.ops.kit.family import Family
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.rounding import Sums, moved, unknown
 
 UNITS = {"float32": 2.0**-24, "float64": 2.0**-53}  # half the distance from 1 to the next number
@@ -66,7 +66,7 @@ class _Walk:
                 self._found[name] = self._constant(name)
         return self._found[name]
 
-    def _make(self, node: Node) -> None:
+    def _make(self, node: GraphNode) -> None:
         for inner in apart_of(self._graph, node):
             arguments = tuple(self.of(name) if name else None for name in inner.inputs)
             for name, result in zip(inner.outputs, self._apply(inner, arguments), strict=False):
@@ -88,7 +88,7 @@ class _Walk:
         with np.errstate(invalid="ignore"):
             return Rough(wide, np.where(np.isfinite(wide), np.abs(stored - wide), 0.0))
 
-    def _apply(self, node: Node, arguments: tuple[Rough | None, ...]) -> tuple[Rough, ...]:
+    def _apply(self, node: GraphNode, arguments: tuple[Rough | None, ...]) -> tuple[Rough, ...]:
         """What a node makes of its operands: its own roundings, the store's, and what it makes of their errors.
 
         What is only moved, chosen or compared is in the memory's precision already.
@@ -107,7 +107,7 @@ class _Walk:
             )
 
 
-def _sums(found: Family, node: Node, values: tuple[Array | None, ...], results: tuple[Array, ...]) -> Sums:
+def _sums(found: OperatorFamily, node: GraphNode, values: tuple[Array | None, ...], results: tuple[Array, ...]) -> Sums:
     if found.rounding is not None:
         return found.rounding(node, *values)
     if found.result != "layer" or found.slots is not None or found.known is not None:
@@ -116,8 +116,8 @@ def _sums(found: Family, node: Node, values: tuple[Array | None, ...], results: 
 
 
 def _passed(
-    found: Family,
-    node: Node,
+    found: OperatorFamily,
+    node: GraphNode,
     arguments: tuple[Rough | None, ...],
     values: tuple[Array | None, ...],
     results: tuple[Array, ...],

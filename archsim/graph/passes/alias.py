@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archsim.ir.graph import Alias, Format, Graph, Node
+from archsim.ir.graph import Graph, GraphNode, ValueAlias, ValueFormat
 from archsim.ops.kit.catalogue import find
 
 STATED = ("QuantizeLinear", "DequantizeLinear")
@@ -16,9 +16,9 @@ def remove_aliases(graph: Graph) -> Graph:
     ``formats`` gets what QuantizeLinear and DequantizeLinear say of the values they stand on.
     """
     names: dict[str, str] = {}
-    kept: list[Node] = []
-    aliases: list[Alias] = []
-    formats: dict[str, Format] = dict(graph.formats)
+    kept: list[GraphNode] = []
+    aliases: list[ValueAlias] = []
+    formats: dict[str, ValueFormat] = dict(graph.formats)
     for node in graph.nodes:
         inputs = tuple(names.get(name, name) for name in node.inputs)
         found = find(node.op)
@@ -28,7 +28,7 @@ def remove_aliases(graph: Graph) -> Graph:
         if node.op in STATED:
             formats[inputs[0]] = _format(graph, node, inputs[0], formats)
         names[node.outputs[0]] = inputs[0]
-        aliases.append(Alias(node.name, node.op, inputs[0]))
+        aliases.append(ValueAlias(node.name, node.op, inputs[0]))
     for node in graph.folded:
         if node.op == "DequantizeLinear" and graph.values[node.inputs[1]].elements == 1:
             formats[node.outputs[0]] = _format(graph, node, node.inputs[0], {})
@@ -36,7 +36,7 @@ def remove_aliases(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(kept), outputs=outputs, aliases=(*graph.aliases, *aliases), formats=formats)
 
 
-def _format(graph: Graph, node: Node, source: str, known: dict[str, Format]) -> Format:
+def _format(graph: Graph, node: GraphNode, source: str, known: dict[str, ValueFormat]) -> ValueFormat:
     """What the node says of its input; the last DequantizeLinear also names where the file's own runtime has it."""
     scale = graph.values[node.inputs[1]].data
     zero = graph.values[node.inputs[2]] if len(node.inputs) > 2 and node.inputs[2] else None
@@ -46,4 +46,6 @@ def _format(graph: Graph, node: Node, source: str, known: dict[str, Format]) -> 
     named = node.outputs[0] if node.op == "DequantizeLinear" else ""
     old = known.get(source)
     dtype = zero.dtype if zero is not None else "uint8"
-    return Format(float(scale.reshape(-1)[0]), offset, dtype, old.runtime_name if old and old.runtime_name else named)
+    return ValueFormat(
+        float(scale.reshape(-1)[0]), offset, dtype, old.runtime_name if old and old.runtime_name else named
+    )

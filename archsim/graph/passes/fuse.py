@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archsim.ir.graph import Graph, Node
+from archsim.ir.graph import Graph, GraphNode
 from archsim.ops.kit.catalogue import find
-from archsim.ops.kit.family import Affine
+from archsim.ops.kit.family import ScaleShift
 
 
 def fuse(graph: Graph) -> Graph:
     """The graph with absorbed nodes in ``Node.fused``."""
     readers = _readers(graph)
     taken: set[str] = set()
-    kept: list[Node] = []
+    kept: list[GraphNode] = []
     for node in graph.nodes:
         if node.name in taken:
             continue
@@ -27,26 +27,26 @@ def fuse(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(kept))
 
 
-def folds_shift(graph: Graph, node: Node) -> bool:
+def folds_shift(graph: Graph, node: GraphNode) -> bool:
     """Whether a node fused into this one adds a constant (so that a bias is needed)."""
     return any(affine.shift for other in node.fused if (affine := _affine(graph, other)) is not None)
 
 
-def _readers(graph: Graph) -> dict[str, list[Node]]:
-    readers: dict[str, list[Node]] = {}
+def _readers(graph: Graph) -> dict[str, list[GraphNode]]:
+    readers: dict[str, list[GraphNode]] = {}
     for node in graph.nodes:
         for name in node.inputs:
             readers.setdefault(name, []).append(node)
     return readers
 
 
-def _chain(graph: Graph, readers: dict[str, list[Node]], node: Node) -> tuple[Node, ...]:
+def _chain(graph: Graph, readers: dict[str, list[GraphNode]], node: GraphNode) -> tuple[GraphNode, ...]:
     found = find(node.op)
     if found is None or len([name for name in node.outputs if name]) != 1:
         return ()
     channel = found.channel(node, graph) if found.channel is not None and _is_biased_by_constants(graph, node) else None
     takes_scale = _affine(graph, node) is not None or _has_weights(graph, node)
-    chain: list[Node] = []
+    chain: list[GraphNode] = []
     while (reader := _only_reader(graph, readers, (chain or [node])[-1])) is not None:
         if channel is not None and _folds(graph, reader, channel, takes_scale):
             chain.append(reader)
@@ -57,7 +57,7 @@ def _chain(graph: Graph, readers: dict[str, list[Node]], node: Node) -> tuple[No
     return tuple(chain)
 
 
-def _only_reader(graph: Graph, readers: dict[str, list[Node]], node: Node) -> Node | None:
+def _only_reader(graph: Graph, readers: dict[str, list[GraphNode]], node: GraphNode) -> GraphNode | None:
     name = node.outputs[0]
     found = readers.get(name, [])
     if name in graph.outputs or name in graph.formats:  # rounded to elements there, so not passed on as it is
@@ -65,7 +65,7 @@ def _only_reader(graph: Graph, readers: dict[str, list[Node]], node: Node) -> No
     return found[0] if len(found) == 1 else None
 
 
-def _folds(graph: Graph, reader: Node, channel: int, takes_scale: bool) -> bool:
+def _folds(graph: Graph, reader: GraphNode, channel: int, takes_scale: bool) -> bool:
     """Whether a scale or shift folds in; one scale per channel only where ``takes_scale``."""
     affine = _affine(graph, reader)
     if affine is None or affine.axis not in (None, channel):
@@ -73,22 +73,22 @@ def _folds(graph: Graph, reader: Node, channel: int, takes_scale: bool) -> bool:
     return affine.axis is None or not affine.scale or takes_scale
 
 
-def _has_weights(graph: Graph, node: Node) -> bool:
+def _has_weights(graph: Graph, node: GraphNode) -> bool:
     """Whether the second factor of a product is constant, so that its columns can be scaled."""
     second = graph.values.get(node.inputs[1]) if len(node.inputs) > 1 else None
     return second is not None and second.constant
 
 
-def _is_biased_by_constants(graph: Graph, node: Node) -> bool:
+def _is_biased_by_constants(graph: Graph, node: GraphNode) -> bool:
     """Whether nothing computed at run time is added to a product, which could not take up scales."""
     return all(graph.values[name].constant for name in node.inputs[2:] if name) or _affine(graph, node) is not None
 
 
-def _affine(graph: Graph, node: Node) -> Affine | None:
+def _affine(graph: Graph, node: GraphNode) -> ScaleShift | None:
     found = find(node.op)
     return found.affine(node, graph) if found is not None and found.affine is not None else None
 
 
-def _is_epilogue(graph: Graph, reader: Node) -> bool:
+def _is_epilogue(graph: Graph, reader: GraphNode) -> bool:
     found = find(reader.op)
     return found is not None and found.epilogue is not None and found.epilogue(reader, graph) is not None

@@ -13,16 +13,16 @@ import numpy as np
 
 from archsim.base.errors import ModelError
 from archsim.graph.sort import live, topological
-from archsim.ir.graph import SMALL_ELEMENTS, Array, Graph, Inputs, Node, Shape, UnsupportedError, Value
+from archsim.ir.graph import SMALL_ELEMENTS, Array, Graph, GraphNode, GraphValue, Inputs, Shape, UnsupportedError
 from archsim.ops.kit.catalogue import family, find
-from archsim.ops.kit.family import Family
+from archsim.ops.kit.family import OperatorFamily
 
 
 @dataclass(frozen=True, slots=True)
 class Rebatch:
     """What is needed to change dim 0: every value as it was ``before``, and the ratio ``new`` / ``old``."""
 
-    before: Mapping[str, Value]
+    before: Mapping[str, GraphValue]
     old: int
     new: int
 
@@ -35,8 +35,8 @@ def infer(graph: Graph, rebatch: Rebatch | None = None) -> Graph:
     """
     values = dict(graph.values)
     working = replace(graph, nodes=topological(graph.nodes), values=values)
-    kept: list[Node] = []
-    folded: list[Node] = []
+    kept: list[GraphNode] = []
+    folded: list[GraphNode] = []
     for node in working.nodes:
         inputs = working.inputs_of(node)
         results = _results(working, node, inputs, rebatch)
@@ -51,18 +51,18 @@ def infer(graph: Graph, rebatch: Rebatch | None = None) -> Graph:
     return replace(working, nodes=alive, warnings=graph.warnings + _dropped(kept, alive))
 
 
-def _results(graph: Graph, node: Node, inputs: Inputs, rebatch: Rebatch | None) -> tuple[Value, ...]:
+def _results(graph: Graph, node: GraphNode, inputs: Inputs, rebatch: Rebatch | None) -> tuple[GraphValue, ...]:
     found = find(node.op)
     _check_arity(node, inputs, found)
     shapes = _unbaked(graph, node, found, rebatch) or _shapes(graph, node, inputs, found)
     constant = all(value is None or value.constant for value in inputs)
     data = _data(node, inputs, found, shapes) if found is not None else ()
     if found is None or not (constant or data):
-        return tuple(Value(name, shape, "activation") for name, shape in zip(node.outputs, shapes, strict=False))
+        return tuple(GraphValue(name, shape, "activation") for name, shape in zip(node.outputs, shapes, strict=False))
     return _constants(node, inputs, found, shapes, data)
 
 
-def _check_arity(node: Node, inputs: Inputs, found: Family | None) -> None:
+def _check_arity(node: GraphNode, inputs: Inputs, found: OperatorFamily | None) -> None:
     if not node.outputs:
         node.fail("has no output; the file is damaged")
     arity = found.arity if found is not None else 0
@@ -70,7 +70,7 @@ def _check_arity(node: Node, inputs: Inputs, found: Family | None) -> None:
         node.fail(f"has {sum(value is not None for value in inputs)} inputs; needs {arity}")
 
 
-def _shapes(graph: Graph, node: Node, inputs: Inputs, found: Family | None) -> tuple[Shape, ...]:
+def _shapes(graph: Graph, node: GraphNode, inputs: Inputs, found: OperatorFamily | None) -> tuple[Shape, ...]:
     """Output shapes by the family's rule, else by the front end's hints."""
     hints = tuple(graph.hints.get(name, ()) for name in node.outputs)
     hinted = bool(node.outputs) and all(name in graph.hints for name in node.outputs if name)
@@ -84,7 +84,7 @@ def _shapes(graph: Graph, node: Node, inputs: Inputs, found: Family | None) -> t
         raise
 
 
-def _checked(node: Node, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+def _checked(node: GraphNode, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     if len(shapes) < len([name for name in node.outputs if name]):
         node.unsupported(f"has {len(node.outputs)} outputs, of which only {len(shapes)} can be computed")
     if any(size < 0 for shape in shapes for size in shape):
@@ -92,7 +92,7 @@ def _checked(node: Node, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     return shapes
 
 
-def _unbaked(graph: Graph, node: Node, found: Family | None, rebatch: Rebatch | None) -> tuple[Shape, ...]:
+def _unbaked(graph: Graph, node: GraphNode, found: OperatorFamily | None, rebatch: Rebatch | None) -> tuple[Shape, ...]:
     """The output shape when the target shape was written for the old batch: dim 0 scaled with it; else ().
 
     Applies to a target that did not itself change with the batch, on an input whose size did.
@@ -115,7 +115,7 @@ def _equal(first: Array, second: Array | None) -> bool:
     return second is not None and np.array_equal(first, second)
 
 
-def _data(node: Node, inputs: Inputs, found: Family, shapes: tuple[Shape, ...]) -> tuple[Array, ...]:
+def _data(node: GraphNode, inputs: Inputs, found: OperatorFamily, shapes: tuple[Shape, ...]) -> tuple[Array, ...]:
     """Contents of the outputs where they are small and computable beforehand, else ()."""
     if any(prod(shape) > SMALL_ELEMENTS for shape in shapes):
         return ()
@@ -129,8 +129,8 @@ def _data(node: Node, inputs: Inputs, found: Family, shapes: tuple[Shape, ...]) 
 
 
 def _constants(
-    node: Node, inputs: Inputs, found: Family, shapes: tuple[Shape, ...], data: tuple[Array, ...]
-) -> tuple[Value, ...]:
+    node: GraphNode, inputs: Inputs, found: OperatorFamily, shapes: tuple[Shape, ...], data: tuple[Array, ...]
+) -> tuple[GraphValue, ...]:
     sources = tuple(sorted({source for value in inputs if value is not None for source in value.sources}))
     dtype = next((value.dtype for value in inputs if value is not None), "float32")
     if found.source:
@@ -139,11 +139,11 @@ def _constants(
     for index, (name, shape) in enumerate(zip(node.outputs, shapes, strict=False)):
         array = data[index] if index < len(data) else None
         kind = dtype if array is None else str(array.dtype)
-        results.append(Value(name, shape, "constant", kind, array, sources))
+        results.append(GraphValue(name, shape, "constant", kind, array, sources))
     return tuple(results)
 
 
-def _refuse_empty(graph: Graph, nodes: tuple[Node, ...]) -> None:
+def _refuse_empty(graph: Graph, nodes: tuple[GraphNode, ...]) -> None:
     """No activation or weight that computes may have a dimension of size 0."""
     for node in nodes:
         for name in (*node.inputs, *node.outputs):
@@ -153,6 +153,6 @@ def _refuse_empty(graph: Graph, nodes: tuple[Node, ...]) -> None:
             node.fail(f"tensor '{name}' has shape {list(value.shape)}; allowed dimensions of at least 1")
 
 
-def _dropped(kept: list[Node], alive: tuple[Node, ...]) -> tuple[str, ...]:
+def _dropped(kept: list[GraphNode], alive: tuple[GraphNode, ...]) -> tuple[str, ...]:
     count = len(kept) - len(alive)
     return (f"{count} nodes that no output needs were dropped",) if count else ()

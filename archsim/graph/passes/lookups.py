@@ -13,7 +13,7 @@ import numpy as np
 from archsim.base.errors import ConfigError, nearest
 from archsim.graph.origins import element_type, input_starts, origin
 from archsim.ir.asm.words import indices_text
-from archsim.ir.graph import Attribute, Graph, Node, Shape, Value
+from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, Shape
 from archsim.ir.indices import Indices
 from archsim.ir.streams import entries
 from archsim.ops.kit.lookups import INDEX_TYPES, ROWS, axis_of, default_seed, progression, read_pattern
@@ -24,7 +24,7 @@ def with_lookups(graph: Graph, stated: Mapping[str, str]) -> Graph:
 
     Raises ConfigError for a name that no look-up has and for text that is no pattern.
     """
-    found: dict[str, Node] = {}
+    found: dict[str, GraphNode] = {}
     assumed: list[str] = []
     for node in graph.nodes:
         if node.op == ROWS or (node.op == "Gather" and progression(node, graph.values[node.inputs[1]]) is None):
@@ -42,12 +42,12 @@ def with_lookups(graph: Graph, stated: Mapping[str, str]) -> Graph:
     return replace(graph, nodes=tuple(found.get(node.name, node) for node in graph.nodes), warnings=warnings)
 
 
-def _with_pattern(node: Node, graph: Graph, stated: Mapping[str, str], assumed: list[str]) -> Node:
+def _with_pattern(node: GraphNode, graph: Graph, stated: Mapping[str, str], assumed: list[str]) -> GraphNode:
     table, indices = (graph.values[name] for name in node.inputs)
     kind = element_type(graph, indices.name) if node.op != ROWS else ""
     if kind and kind not in INDEX_TYPES:
         node.fail(f"indices '{indices.name}' have elements of type {kind}; allowed {', '.join(INDEX_TYPES)}")
-    attributes: dict[str, Attribute] = dict(node.attributes)
+    attributes: dict[str, OperatorAttribute] = dict(node.attributes)
     if node.name in stated:
         found = read_pattern(stated[node.name], f"--lookups {node.name}")
         attributes["indices"] = found.trace if found.kind == "trace" else indices_text(found)
@@ -59,7 +59,7 @@ def _with_pattern(node: Node, graph: Graph, stated: Mapping[str, str], assumed: 
     return replace(node, op=ROWS, attributes=attributes)
 
 
-def _assumed(graph: Graph, indices: Value, rows: int) -> Attribute:
+def _assumed(graph: Graph, indices: GraphValue, rows: int) -> OperatorAttribute:
     """Uniform over the table, by the seed of the graph input that the indices come from, element by element.
 
     So look-ups of one table size by parts and views of one input agree on its elements. Indices that are the elements
@@ -79,7 +79,7 @@ def _assumed(graph: Graph, indices: Value, rows: int) -> Attribute:
     return tuple(int(row) for row in np.where(np.ravel(found.position) < 0, np.ravel(found.value) % rows, drawn))
 
 
-def _constant(node: Node, indices: list[int], shape: Shape) -> tuple[int, ...]:
+def _constant(node: GraphNode, indices: list[int], shape: Shape) -> tuple[int, ...]:
     """Row numbers of constant indices; negative ones count from the end."""
     rows = shape[axis_of(node, len(shape))]
     wrong = [index for index in indices if not -rows <= index < rows]

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from archsim.base.errors import ProgramError, nearest
-from archsim.ir.asm.lexer import Line, Word
+from archsim.ir.asm.lexer import AsmLine, AsmWord
 
 
-class Cursor:
+class WordCursor:
     """A position in the words of ``line``; every reader raises ProgramError with ``path``:line."""
 
-    def __init__(self, line: Line, path: str) -> None:
+    def __init__(self, line: AsmLine, path: str) -> None:
         """Start at the first word."""
         self.path = path
         self._words = line.words
         self._at = 0
 
     @property
-    def word(self) -> Word:
+    def word(self) -> AsmWord:
         """The next word, not yet read."""
         return self._words[self._at]
 
@@ -124,15 +124,15 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class KeywordClause:
     """A keyword of a statement: the field it fills and how its value is read. ``many``: may come again, values join."""
 
     field: str
-    read: Callable[[Cursor], Any]
+    read: Callable[[WordCursor], Any]
     many: bool = False
 
 
-def read_clauses(cursor: Cursor, table: Mapping[str, Clause], required: Iterable[str]) -> dict[str, Any]:
+def read_clauses(cursor: WordCursor, table: Mapping[str, KeywordClause], required: Iterable[str]) -> dict[str, Any]:
     """Read ``keyword value`` clauses in any order to the end of the statement; fields by name."""
     values: dict[str, Any] = {}
     while not cursor.ended:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from archsim.ir.asm.cursor import Cursor
+from archsim.ir.asm.cursor import WordCursor
 from archsim.ir.functions import Function, Functions, Parameter
-from archsim.ir.program import Affine, Clip, Edge, Extent, Guard, Nest, Region, Token, When
+from archsim.ir.program import Affine, Clip, CommandGuard, Extent, LoopEdge, MatmulNest, Region, Token, When
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CommandScope:
     """What a command may name: enclosing loop variables, tokens, stores (element bytes or None), layers."""
 
     variables: tuple[str, ...]
@@ -20,7 +20,7 @@ class Scope:
     layers: tuple[str, ...]
 
 
-def read_affine(cursor: Cursor, scope: Scope) -> Affine:
+def read_affine(cursor: WordCursor, scope: CommandScope) -> Affine:
     """``8*p - 1``: a sum of integers and (multiples of) loop variables."""
     const = 0
     terms: list[tuple[str, int]] = []
@@ -43,11 +43,11 @@ def read_affine(cursor: Cursor, scope: Scope) -> Affine:
             return Affine(const, tuple(terms))
 
 
-def _variable(cursor: Cursor, scope: Scope) -> str:
+def _variable(cursor: WordCursor, scope: CommandScope) -> str:
     return cursor.name("a number or a variable", scope.variables)
 
 
-def read_when(cursor: Cursor, scope: Scope) -> When:
+def read_when(cursor: WordCursor, scope: CommandScope) -> When:
     """``first(p) & !last(q)``."""
     edges = [_edge(cursor, scope)]
     while cursor.accept("&"):
@@ -55,16 +55,16 @@ def read_when(cursor: Cursor, scope: Scope) -> When:
     return tuple(edges)
 
 
-def _edge(cursor: Cursor, scope: Scope) -> Edge:
+def _edge(cursor: WordCursor, scope: CommandScope) -> LoopEdge:
     negated = cursor.accept("!")
     kind = cursor.keyword(("first", "last"), "a condition")
     cursor.expect("(")
     var = cursor.name("an enclosing loop variable", scope.variables)
     cursor.expect(")")
-    return Edge("first" if kind == "first" else "last", var, negated)
+    return LoopEdge("first" if kind == "first" else "last", var, negated)
 
 
-def read_tokens(cursor: Cursor, scope: Scope) -> tuple[Token, ...]:
+def read_tokens(cursor: WordCursor, scope: CommandScope) -> tuple[Token, ...]:
     """``x.full, y.free*2 if last(q)``."""
     found = [_token(cursor, scope)]
     while cursor.accept(","):
@@ -72,13 +72,13 @@ def read_tokens(cursor: Cursor, scope: Scope) -> tuple[Token, ...]:
     return tuple(found)
 
 
-def _token(cursor: Cursor, scope: Scope) -> Token:
+def _token(cursor: WordCursor, scope: CommandScope) -> Token:
     name = cursor.name("a token", scope.tokens)
     n = cursor.integer("a number of tokens") if cursor.accept("*") else 1
     return Token(name, n, read_when(cursor, scope) if cursor.skip_if("if") else ())
 
 
-def read_extent(cursor: Cursor, scope: Scope) -> Extent:
+def read_extent(cursor: WordCursor, scope: CommandScope) -> Extent:
     """``h=8 | 58-8*p``: a size and the limits that clamp it."""
     dim = cursor.name("an extent")
     cursor.expect("=")
@@ -89,7 +89,7 @@ def read_extent(cursor: Cursor, scope: Scope) -> Extent:
     return Extent(dim, size, tuple(limits))
 
 
-def read_nest(cursor: Cursor, dims: Collection[str]) -> Nest:
+def read_nest(cursor: WordCursor, dims: Collection[str]) -> MatmulNest:
     """``nest m(h, w) n(k) k(c, r, s) batch(b)``; parts without extents are left out."""
     parts: dict[str, tuple[str, ...]] = {}
     while any(cursor.next_is(part) for part in ("m", "n", "k", "batch")):
@@ -97,10 +97,10 @@ def read_nest(cursor: Cursor, dims: Collection[str]) -> Nest:
         if part in parts:
             cursor.fail(f"'{part}' of the nest once")
         parts[part] = cursor.many("(", ")", lambda: cursor.name("an extent", dims))
-    return Nest(parts.get("m", ()), parts.get("n", ()), parts.get("k", ()), parts.get("batch", ()))
+    return MatmulNest(parts.get("m", ()), parts.get("n", ()), parts.get("k", ()), parts.get("batch", ()))
 
 
-def read_functions(cursor: Cursor) -> Functions:
+def read_functions(cursor: WordCursor) -> Functions:
     """``multiply(in0, in1)+clip(low=0, high=6)``."""
     found = [_function(cursor)]
     while cursor.accept("+"):
@@ -108,7 +108,7 @@ def read_functions(cursor: Cursor) -> Functions:
     return tuple(found)
 
 
-def _function(cursor: Cursor) -> Function:
+def _function(cursor: WordCursor) -> Function:
     name = cursor.name("a function")
     operands: list[str | float] = []
     parameters: list[tuple[str, Parameter]] = []
@@ -124,7 +124,7 @@ def _function(cursor: Cursor) -> Function:
     return Function(name, tuple(operands), tuple(parameters))
 
 
-def _argument(cursor: Cursor) -> str | float | tuple[str, Parameter]:
+def _argument(cursor: WordCursor) -> str | float | tuple[str, Parameter]:
     """An operand, a number, or ``name=value``."""
     if cursor.word.kind != "name":
         return cursor.number("an operand, a number or a parameter")
@@ -132,7 +132,7 @@ def _argument(cursor: Cursor) -> str | float | tuple[str, Parameter]:
     return (name, _parameter(cursor)) if cursor.accept("=") else name
 
 
-def _parameter(cursor: Cursor) -> Parameter:
+def _parameter(cursor: WordCursor) -> Parameter:
     if cursor.word.kind == "mark" and cursor.word.text == "[":
         return cursor.many("[", "]", lambda: cursor.name("an extent"))
     if cursor.word.kind == "name":
@@ -140,11 +140,11 @@ def _parameter(cursor: Cursor) -> Parameter:
     return cursor.number("a value")
 
 
-def read_guards(cursor: Cursor, scope: Scope, dims: Collection[str]) -> tuple[Guard, ...]:
+def read_guards(cursor: WordCursor, scope: CommandScope, dims: Collection[str]) -> tuple[CommandGuard, ...]:
     """``(2*p+r: 16*t-1 of 112, q+s: -1 of 112)``: a sum of extents, where it starts and the length of the axis."""
-    inside = Scope(tuple(dims), (), {}, ())
+    inside = CommandScope(tuple(dims), (), {}, ())
 
-    def guard() -> Guard:
+    def guard() -> CommandGuard:
         index = read_affine(cursor, inside)
         cursor.expect(":")
         start = read_affine(cursor, scope)
@@ -152,12 +152,12 @@ def read_guards(cursor: Cursor, scope: Scope, dims: Collection[str]) -> tuple[Gu
             cursor.fail("'of' and the length of the axis")
         if index.const:
             cursor.fail("a sum of extents without a number; it belongs behind the ':'")
-        return Guard(index.terms, start, cursor.integer("the length of an axis"))
+        return CommandGuard(index.terms, start, cursor.integer("the length of an axis"))
 
     return cursor.many("(", ")", guard)
 
 
-def read_region(cursor: Cursor, scope: Scope, dims: Collection[str], operand: str) -> Region:
+def read_region(cursor: WordCursor, scope: CommandScope, dims: Collection[str], operand: str) -> Region:
     """``x{h:512, c:1}+4096*p clip(h: 8*p-1 of 58)``: a store, its strides, its byte offset, its clips."""
     store = cursor.name("a tensor or ring", scope.elements)
     strides: tuple[tuple[str, int], ...] = ()
@@ -176,13 +176,13 @@ def read_region(cursor: Cursor, scope: Scope, dims: Collection[str], operand: st
     return Region(operand, store, element, strides, offset, clips)
 
 
-def _stride(cursor: Cursor, dims: Collection[str]) -> tuple[str, int]:
+def _stride(cursor: WordCursor, dims: Collection[str]) -> tuple[str, int]:
     dim = cursor.name("an extent of this command", dims)
     cursor.expect(":")
     return dim, cursor.integer("a stride in bytes")
 
 
-def _clip(cursor: Cursor, scope: Scope, dims: Collection[str]) -> Clip:
+def _clip(cursor: WordCursor, scope: CommandScope, dims: Collection[str]) -> Clip:
     dim = cursor.name("an extent of this command", dims)
     cursor.expect(":")
     start = read_affine(cursor, scope)

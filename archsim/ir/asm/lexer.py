@@ -25,7 +25,7 @@ _WORD = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class AsmWord:
     """``kind`` name (quoted or not), integer, real, mark or end; ``text`` without quotes; ``line`` counts from 1."""
 
     kind: Literal["name", "integer", "real", "mark", "end"]
@@ -40,17 +40,17 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AsmLine:
     """One statement: its indentation in columns and its words, the last of them of kind 'end'."""
 
     indent: int
-    words: tuple[Word, ...]
+    words: tuple[AsmWord, ...]
     opens_block: bool
 
 
-def read_lines(text: str, path: str) -> list[Line]:
+def read_lines(text: str, path: str) -> list[AsmLine]:
     """The statements of a listing; raises ProgramError with file:line for tabs and characters of no meaning."""
-    lines: list[Line] = []
+    lines: list[AsmLine] = []
     for number, raw in enumerate(text.split("\n"), start=1):
         body = raw.rstrip()
         indent = len(body) - len(body.lstrip(" "))
@@ -62,19 +62,19 @@ def read_lines(text: str, path: str) -> list[Line]:
         opens = words[0].text in ("queue", "for") and not words[0].quoted
         if lines and not lines[-1].opens_block and indent > lines[-1].indent:
             last = lines.pop()
-            lines.append(Line(last.indent, (*last.words[:-1], *words), last.opens_block))
+            lines.append(AsmLine(last.indent, (*last.words[:-1], *words), last.opens_block))
         else:
-            lines.append(Line(indent, tuple(words), opens))
+            lines.append(AsmLine(indent, tuple(words), opens))
     return lines
 
 
-def phrase(text: str, line: int, path: str) -> Line:
+def phrase(text: str, line: int, path: str) -> AsmLine:
     """The words of a short text that stands at ``line`` of another file; raises ProgramError with file:line."""
-    return Line(0, tuple(_words(text.strip(), line, path)), opens_block=False)
+    return AsmLine(0, tuple(_words(text.strip(), line, path)), opens_block=False)
 
 
-def _words(body: str, number: int, path: str) -> list[Word]:
-    words: list[Word] = []
+def _words(body: str, number: int, path: str) -> list[AsmWord]:
+    words: list[AsmWord] = []
     at = 0
     while True:
         match = _WORD.match(body, at)
@@ -83,19 +83,19 @@ def _words(body: str, number: int, path: str) -> list[Word]:
             raise ProgramError(f"{path}:{number}: expected a name, a number or punctuation, found {rest[:20]!r}")
         kind = str(match.lastgroup)
         if kind in ("comment", "end"):
-            return [*words, Word("end", "", number)]
+            return [*words, AsmWord("end", "", number)]
         words.append(_word(kind, match.group(kind), number, path))
         at = match.end()
 
 
-def _word(kind: str, text: str, number: int, path: str) -> Word:
+def _word(kind: str, text: str, number: int, path: str) -> AsmWord:
     if kind == "string":
         try:
-            return Word("name", str(json.loads(text)), number, quoted=True)
+            return AsmWord("name", str(json.loads(text)), number, quoted=True)
         except json.JSONDecodeError:
             raise ProgramError(f"{path}:{number}: expected a quoted name with JSON escapes, found {text}") from None
     if kind == "integer":
-        return Word("integer", text, number)
+        return AsmWord("integer", text, number)
     if kind == "real":
-        return Word("real", text, number)
-    return Word("name", text, number) if kind == "name" else Word("mark", text, number)
+        return AsmWord("real", text, number)
+    return AsmWord("name", text, number) if kind == "name" else AsmWord("mark", text, number)

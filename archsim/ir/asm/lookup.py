@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from archsim.base.errors import ProgramError
-from archsim.ir.asm.cursor import Cursor
-from archsim.ir.asm.fragments import Scope, read_affine
+from archsim.ir.asm.cursor import WordCursor
+from archsim.ir.asm.fragments import CommandScope, read_affine
 from archsim.ir.asm.words import affine_text, indices_text
 from archsim.ir.indices import DISTRIBUTIONS, Indices
 from archsim.ir.program import Affine, Lookup
@@ -16,7 +16,7 @@ from archsim.ir.program import Affine, Lookup
 NUMBERS_A_PIECE = 16  # of a trace: pieces of a statement may stand on lines of their own
 
 
-def read_lookup(cursor: Cursor, scope: Scope, dims: Collection[str]) -> Lookup:
+def read_lookup(cursor: WordCursor, scope: CommandScope, dims: Collection[str]) -> Lookup:
     """``uniform(seed=3) rows 5000 row_bytes 64 at r: 64*t``."""
     indices = read_indices(cursor)
     cursor.keyword(("rows",), "the number of rows of the table")
@@ -24,14 +24,14 @@ def read_lookup(cursor: Cursor, scope: Scope, dims: Collection[str]) -> Lookup:
     cursor.keyword(("row_bytes",), "the bytes from one row to the next")
     row_bytes = cursor.integer("a number of bytes")
     cursor.keyword(("at",), "the extents that count lookups")
-    index = read_affine(cursor, Scope(tuple(dims), (), {}, ()))
+    index = read_affine(cursor, CommandScope(tuple(dims), (), {}, ()))
     if index.const:
         cursor.fail("a sum of extents without a number; it belongs behind the ':'")
     start = read_affine(cursor, scope) if cursor.accept(":") else Affine()
     return Lookup(indices, rows, row_bytes, index.terms, start)
 
 
-def read_indices(cursor: Cursor) -> Indices:
+def read_indices(cursor: WordCursor) -> Indices:
     """``uniform(seed=3)``, ``zipf(exponent=1.2, seed=3)``, ``trace(5, 0, 5)`` or ``trace("rows.txt")``."""
     kind: Any = cursor.keyword(DISTRIBUTIONS, "a distribution")
     if kind == "trace":
@@ -43,13 +43,13 @@ def read_indices(cursor: Cursor) -> Indices:
     return Indices(kind, **given)
 
 
-def _parameter(cursor: Cursor, known: tuple[str, ...]) -> tuple[str, int | float]:
+def _parameter(cursor: WordCursor, known: tuple[str, ...]) -> tuple[str, int | float]:
     name = cursor.keyword(known, "a parameter")
     cursor.expect("=")
     return name, cursor.integer("a seed") if name == "seed" else float(cursor.number("an exponent"))
 
 
-def _trace(cursor: Cursor) -> tuple[int, ...]:
+def _trace(cursor: WordCursor) -> tuple[int, ...]:
     """Row numbers between commas, or the name of a file of them beside the listing."""
     cursor.expect("(")
     if cursor.word.kind == "name":
@@ -64,7 +64,7 @@ def _trace(cursor: Cursor) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _stored(cursor: Cursor, path: Path) -> tuple[int, ...]:
+def _stored(cursor: WordCursor, path: Path) -> tuple[int, ...]:
     try:
         return numbers_in(path)
     except ValueError as error:

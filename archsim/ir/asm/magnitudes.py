@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archsim.base.errors import ProgramError
-from archsim.ir.program import Affine, Command, Loop, Node, Program, Region
+from archsim.ir.program import Affine, Command, CommandLoop, Program, ProgramNode, Region
 
 MOST_COMMANDS = 1 << 24  # that a Program as text runs: some gigabytes of columns
 MOST = 1 << 62  # of a sum of products: bytes, elements, tokens
@@ -37,11 +37,11 @@ def _declared(program: Program) -> list[tuple[str, int]]:
     return found + [(f"semaphore '{s.name}'", s.initial) for s in program.semaphores]
 
 
-def _body(body: tuple[Node, ...], trips: Trips, queue: str) -> int:
+def _body(body: tuple[ProgramNode, ...], trips: Trips, queue: str) -> int:
     """Commands that a body runs; its numbers are checked on the way."""
     found = 0
     for node in body:
-        if isinstance(node, Loop):
+        if isinstance(node, CommandLoop):
             _check(f"loop '{node.var}' of {queue}", node.trips)
             found += node.trips * _body(node.body, {**trips, node.var: node.trips}, queue)
         else:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from archsim.base.errors import ProgramError, nearest
-from archsim.ir.asm.cursor import Clause, Cursor, read_clauses
+from archsim.ir.asm.cursor import KeywordClause, WordCursor, read_clauses
 from archsim.ir.asm.fragments import (
-    Scope,
+    CommandScope,
     read_extent,
     read_functions,
     read_guards,
@@ -21,17 +21,28 @@ from archsim.ir.asm.fragments import (
     read_tokens,
     read_when,
 )
-from archsim.ir.asm.lexer import Line, Word, read_lines
+from archsim.ir.asm.lexer import AsmLine, AsmWord, read_lines
 from archsim.ir.asm.lookup import read_lookup
 from archsim.ir.asm.magnitudes import check_magnitudes
 from archsim.ir.asm.printer import READS, WRITES, dense_strides, implied_layer
 from archsim.ir.dtypes import BYTES
-from archsim.ir.program import Command, Extent, Loop, Node, Op, Program, Queue, Ring, Semaphore, Tensor
+from archsim.ir.program import (
+    Command,
+    CommandLoop,
+    Extent,
+    Op,
+    PlacedTensor,
+    Program,
+    ProgramNode,
+    Queue,
+    Ring,
+    Semaphore,
+)
 
 BESIDE_LAYERS = ("", "_host")  # layers of commands that need no declaration
 
 
-def read_command(cursor: Cursor, scope: Scope) -> Command:
+def read_command(cursor: WordCursor, scope: CommandScope) -> Command:
     """Read a whole command; raises ProgramError with file:line."""
     op: Any = cursor.keyword(("for", *get_args(Op)), "a loop or a command")
     name = cursor.name("the name of the command")
@@ -44,50 +55,53 @@ def read_command(cursor: Cursor, scope: Scope) -> Command:
     return Command(name=name, op=op, extents=extents, **values)
 
 
-def _clauses(scope: Scope, dims: Collection[str]) -> dict[str, Clause]:
+def _clauses(scope: CommandScope, dims: Collection[str]) -> dict[str, KeywordClause]:
     tokens = {
-        "wait": Clause("waits", lambda c: read_tokens(c, scope), many=True),
-        "signal": Clause("signals", lambda c: read_tokens(c, scope), many=True),
+        "wait": KeywordClause("waits", lambda c: read_tokens(c, scope), many=True),
+        "signal": KeywordClause("signals", lambda c: read_tokens(c, scope), many=True),
     }
     return {**_attributes(scope, dims), **tokens, **_operands(scope, dims)}
 
 
-def _attributes(scope: Scope, dims: Collection[str]) -> dict[str, Clause]:
+def _attributes(scope: CommandScope, dims: Collection[str]) -> dict[str, KeywordClause]:
     return {
-        "layer": Clause("layer", lambda c: c.name("a layer", (*scope.layers, *BESIDE_LAYERS))),
-        "role": Clause("role", lambda c: c.name("a role")),
-        "when": Clause("when", lambda c: read_when(c, scope)),
-        "nest": Clause("nest", lambda c: read_nest(c, dims)),
-        "fresh": Clause("fresh", lambda c: read_when(c, scope)),
-        "dtypes": Clause("dtypes", lambda c: c.names("a dtype")),
-        "function": Clause("functions", read_functions),
-        "guard": Clause("guards", lambda c: read_guards(c, scope, dims)),
-        "slow": Clause("slow", lambda c: c.names("a function")),
-        "passes": Clause("passes", _count("a number of passes")),
-        "flops": Clause("flops", _count("a number of operations")),
-        "bytes": Clause("nbytes", _count("a number of bytes")),
-        "fill": Clause("fill", _count("a value")),
-        "combine": Clause("combine", lambda c: c.name("add or max")),
-        "index": Clause("index", lambda c: read_lookup(c, scope, dims)),
-        "retains": Clause("retains", lambda _: True),
+        "layer": KeywordClause("layer", lambda c: c.name("a layer", (*scope.layers, *BESIDE_LAYERS))),
+        "role": KeywordClause("role", lambda c: c.name("a role")),
+        "when": KeywordClause("when", lambda c: read_when(c, scope)),
+        "nest": KeywordClause("nest", lambda c: read_nest(c, dims)),
+        "fresh": KeywordClause("fresh", lambda c: read_when(c, scope)),
+        "dtypes": KeywordClause("dtypes", lambda c: c.names("a dtype")),
+        "function": KeywordClause("functions", read_functions),
+        "guard": KeywordClause("guards", lambda c: read_guards(c, scope, dims)),
+        "slow": KeywordClause("slow", lambda c: c.names("a function")),
+        "passes": KeywordClause("passes", _count("a number of passes")),
+        "flops": KeywordClause("flops", _count("a number of operations")),
+        "bytes": KeywordClause("nbytes", _count("a number of bytes")),
+        "fill": KeywordClause("fill", _count("a value")),
+        "combine": KeywordClause("combine", lambda c: c.name("add or max")),
+        "index": KeywordClause("index", lambda c: read_lookup(c, scope, dims)),
+        "retains": KeywordClause("retains", lambda _: True),
     }
 
 
-def _operands(scope: Scope, dims: Collection[str]) -> dict[str, Clause]:
+def _operands(scope: CommandScope, dims: Collection[str]) -> dict[str, KeywordClause]:
     """``src x{..}`` and its like; ``read NAME x{..}`` and ``write NAME x{..}`` for any other operand name."""
 
-    def usual(operand: str) -> Callable[[Cursor], Any]:
+    def usual(operand: str) -> Callable[[WordCursor], Any]:
         return lambda c: (read_region(c, scope, dims, operand),)
 
-    def named(c: Cursor) -> Any:
+    def named(c: WordCursor) -> Any:
         return (read_region(c, scope, dims, c.name("an operand")),)
 
-    table = {operand: Clause("reads", usual(operand), many=True) for operand in READS}
-    table |= {operand: Clause("writes", usual(operand), many=True) for operand in WRITES}
-    return table | {"read": Clause("reads", named, many=True), "write": Clause("writes", named, many=True)}
+    table = {operand: KeywordClause("reads", usual(operand), many=True) for operand in READS}
+    table |= {operand: KeywordClause("writes", usual(operand), many=True) for operand in WRITES}
+    return table | {
+        "read": KeywordClause("reads", named, many=True),
+        "write": KeywordClause("writes", named, many=True),
+    }
 
 
-def _count(what: str) -> Callable[[Cursor], int]:
+def _count(what: str) -> Callable[[WordCursor], int]:
     return lambda c: c.integer(what)
 
 
@@ -111,17 +125,17 @@ def parse_program(text: str, path: str = "<text>") -> Program:
 class _Parser:
     """Consumes statements; declarations come before the queues that use them."""
 
-    def __init__(self, lines: list[Line], path: str) -> None:
+    def __init__(self, lines: list[AsmLine], path: str) -> None:
         self._lines = lines
         self._path = path
         self._at = 0
         self._layers: list[str] = []
-        self._tensors: list[Tensor] = []
+        self._tensors: list[PlacedTensor] = []
         self._rings: list[Ring] = []
         self._semaphores: list[Semaphore] = []
         self._queues: list[Queue] = []
         self._declared: dict[tuple[str, str], int] = {}
-        self._ring_queues: list[Word] = []
+        self._ring_queues: list[AsmWord] = []
 
     def program(self) -> Program:
         cursor = self._next()
@@ -130,7 +144,7 @@ class _Parser:
         cursor.keyword(("on",), "the chip")
         chip = cursor.name("the name of a chip")
         self._end(cursor)
-        readers: dict[str, Callable[[Cursor], None]] = {
+        readers: dict[str, Callable[[WordCursor], None]] = {
             "layer": self._layer,
             "tensor": self._tensor,
             "ring": self._ring,
@@ -153,15 +167,15 @@ class _Parser:
             tuple(self._queues),
         )
 
-    def _next(self) -> Cursor:
+    def _next(self) -> WordCursor:
         self._at += 1
-        return Cursor(self._lines[self._at - 1], self._path)
+        return WordCursor(self._lines[self._at - 1], self._path)
 
-    def _end(self, cursor: Cursor) -> None:
+    def _end(self, cursor: WordCursor) -> None:
         if not cursor.ended:
             cursor.fail("the end of the line")
 
-    def _new(self, cursor: Cursor, kind: str) -> str:
+    def _new(self, cursor: WordCursor, kind: str) -> str:
         """Read a name that is not taken yet."""
         line = cursor.word.line
         name = cursor.name(f"the name of a {kind}")
@@ -172,43 +186,43 @@ class _Parser:
         self._declared[space, name] = line
         return name
 
-    def _layer(self, cursor: Cursor) -> None:
+    def _layer(self, cursor: WordCursor) -> None:
         self._layers.append(self._new(cursor, "layer"))
         while cursor.accept(","):
             self._layers.append(self._new(cursor, "layer"))
         self._end(cursor)
 
-    def _tensor(self, cursor: Cursor) -> None:
+    def _tensor(self, cursor: WordCursor) -> None:
         name = self._new(cursor, "tensor")
         table = {
             **_place("size_bytes"),
-            "shape": Clause("shape", _integers),
-            "strides": Clause("strides", _integers),
-            "origin": Clause("origin", lambda c: c.integer("the byte of the first element")),
-            "preloaded": Clause("preloaded", _flag),
+            "shape": KeywordClause("shape", _integers),
+            "strides": KeywordClause("strides", _integers),
+            "origin": KeywordClause("origin", lambda c: c.integer("the byte of the first element")),
+            "preloaded": KeywordClause("preloaded", _flag),
         }
         values = read_clauses(cursor, table, ("in", "at", "bytes", "dtype", "role", "shape"))
         values.setdefault("strides", dense_strides(values["shape"], values["dtype"]))
-        self._tensors.append(Tensor(name=name, **values))
+        self._tensors.append(PlacedTensor(name=name, **values))
 
-    def _ring(self, cursor: Cursor) -> None:
+    def _ring(self, cursor: WordCursor) -> None:
         name = self._new(cursor, "ring")
         table = {
             **_place("slot_bytes"),
-            "slots": Clause("slots", lambda c: c.integer("a number of slots")),
-            "retain": Clause("retain", lambda c: c.integer("bytes to retain")),
-            "writer": Clause("writer", self._queue_name),
-            "readers": Clause("readers", self._queue_names),
+            "slots": KeywordClause("slots", lambda c: c.integer("a number of slots")),
+            "retain": KeywordClause("retain", lambda c: c.integer("bytes to retain")),
+            "writer": KeywordClause("writer", self._queue_name),
+            "readers": KeywordClause("readers", self._queue_names),
         }
         values = read_clauses(cursor, table, ("in", "at", "slots", "bytes", "dtype", "role", "writer"))
         values.setdefault("readers", ())
         self._rings.append(Ring(name=name, **values))
 
-    def _queue_name(self, cursor: Cursor) -> str:
+    def _queue_name(self, cursor: WordCursor) -> str:
         self._ring_queues.append(cursor.word)
         return cursor.name("a queue")
 
-    def _queue_names(self, cursor: Cursor) -> tuple[str, ...]:
+    def _queue_names(self, cursor: WordCursor) -> tuple[str, ...]:
         names = [self._queue_name(cursor)]
         while cursor.accept(","):
             names.append(self._queue_name(cursor))
@@ -223,12 +237,12 @@ class _Parser:
                 hint = nearest(word.text, names)
                 raise ProgramError(f"{self._path}:{word.line}: expected a queue ({shown}), found {word.shown}{hint}")
 
-    def _semaphore(self, cursor: Cursor) -> None:
+    def _semaphore(self, cursor: WordCursor) -> None:
         name = self._new(cursor, "semaphore")
-        table = {"initial": Clause("initial", lambda c: c.integer("a number of tokens"))}
+        table = {"initial": KeywordClause("initial", lambda c: c.integer("a number of tokens"))}
         self._semaphores.append(Semaphore(name=name, **read_clauses(cursor, table, ())))
 
-    def _queue(self, cursor: Cursor) -> None:
+    def _queue(self, cursor: WordCursor) -> None:
         line = self._lines[self._at - 1]
         name = self._new(cursor, "queue")
         self._declared = {key: line for key, line in self._declared.items() if key[0] != "loop variable"}
@@ -240,20 +254,20 @@ class _Parser:
         scope = self._scope()
         self._queues.append(Queue(name, engine, unit, self._body(line.indent, scope)))
 
-    def _colon(self, cursor: Cursor) -> None:
+    def _colon(self, cursor: WordCursor) -> None:
         cursor.expect(":")
         self._end(cursor)
 
-    def _scope(self) -> Scope:
+    def _scope(self) -> CommandScope:
         tokens = [f"{ring.name}.{kind}" for ring in self._rings for kind in ("free", "full")]
         tokens += [semaphore.name for semaphore in self._semaphores]
-        stores: list[Tensor | Ring] = [*self._tensors, *self._rings]
+        stores: list[PlacedTensor | Ring] = [*self._tensors, *self._rings]
         elements = {store.name: BYTES.get(store.dtype) for store in stores}
-        return Scope((), dict.fromkeys(tokens), elements, tuple(self._layers))
+        return CommandScope((), dict.fromkeys(tokens), elements, tuple(self._layers))
 
-    def _body(self, outer: int, scope: Scope) -> tuple[Node, ...]:
+    def _body(self, outer: int, scope: CommandScope) -> tuple[ProgramNode, ...]:
         """The statements deeper than ``outer``; all of them at one indentation."""
-        nodes: list[Node] = []
+        nodes: list[ProgramNode] = []
         inner: int | None = None
         while self._at < len(self._lines) and self._lines[self._at].indent > outer:
             line = self._lines[self._at]
@@ -267,7 +281,7 @@ class _Parser:
                 nodes.append(read_command(cursor, scope))
         return tuple(nodes)
 
-    def _loop(self, cursor: Cursor, indent: int, scope: Scope) -> Loop:
+    def _loop(self, cursor: WordCursor, indent: int, scope: CommandScope) -> CommandLoop:
         var = self._new(cursor, "loop variable")
         cursor.keyword(("in",), "the trips")
         trips = cursor.integer("a number of trips")
@@ -275,25 +289,25 @@ class _Parser:
             cursor.fail(f"at most {MOST_LOOPS} loops in one another")
         self._colon(cursor)
         inner = replace(scope, variables=(*scope.variables, var))
-        return Loop(var, trips, self._body(indent, inner))
+        return CommandLoop(var, trips, self._body(indent, inner))
 
 
-def _place(size: str) -> dict[str, Clause]:
+def _place(size: str) -> dict[str, KeywordClause]:
     """Clauses that tensors and rings share; ``size`` is the field that ``bytes`` fills."""
     return {
-        "in": Clause("memory", lambda c: c.name("a memory")),
-        "at": Clause("base", lambda c: c.integer("a byte address")),
-        "bytes": Clause(size, lambda c: c.integer("a number of bytes")),
-        "dtype": Clause("dtype", lambda c: c.name("a dtype")),
-        "role": Clause("role", lambda c: c.name("a role")),
-        "scale": Clause("scale", lambda c: float(c.number("a scale such as 2^-7"))),
-        "zero": Clause("zero", lambda c: c.integer("the element that stands for 0")),
+        "in": KeywordClause("memory", lambda c: c.name("a memory")),
+        "at": KeywordClause("base", lambda c: c.integer("a byte address")),
+        "bytes": KeywordClause(size, lambda c: c.integer("a number of bytes")),
+        "dtype": KeywordClause("dtype", lambda c: c.name("a dtype")),
+        "role": KeywordClause("role", lambda c: c.name("a role")),
+        "scale": KeywordClause("scale", lambda c: float(c.number("a scale such as 2^-7"))),
+        "zero": KeywordClause("zero", lambda c: c.integer("the element that stands for 0")),
     }
 
 
-def _integers(cursor: Cursor) -> tuple[int, ...]:
+def _integers(cursor: WordCursor) -> tuple[int, ...]:
     return cursor.many("[", "]", lambda: cursor.integer("an integer"))
 
 
-def _flag(_: Cursor) -> bool:
+def _flag(_: WordCursor) -> bool:
     return True

@@ -11,16 +11,16 @@ from archsim.ir.dtypes import BYTES
 from archsim.ir.program import (
     Affine,
     Command,
+    CommandGuard,
+    CommandLoop,
     Extent,
-    Guard,
-    Loop,
-    Nest,
-    Node,
+    MatmulNest,
+    PlacedTensor,
     Program,
+    ProgramNode,
     Queue,
     Region,
     Ring,
-    Tensor,
     Token,
     When,
 )
@@ -59,7 +59,7 @@ def implied_layer(command: str, layers: Sequence[str]) -> str:
     return max(fits, key=len, default="")
 
 
-def _tensor(tensor: Tensor) -> str:
+def _tensor(tensor: PlacedTensor) -> str:
     text = (
         f"tensor {quote(tensor.name)} in {quote(tensor.memory)} at {tensor.base} bytes {tensor.size_bytes} "
         f"dtype {quote(tensor.dtype)} role {quote(tensor.role)} shape {list(tensor.shape)}"
@@ -71,7 +71,7 @@ def _tensor(tensor: Tensor) -> str:
     return text + _numbers(tensor) + (" preloaded" if tensor.preloaded else "")
 
 
-def _numbers(store: Tensor | Ring) -> str:
+def _numbers(store: PlacedTensor | Ring) -> str:
     """What an element stands for, where it is not the element itself."""
     scale = f" scale {number_text(store.scale)}" if store.scale != 1.0 else ""
     return scale + (f" zero {store.zero}" if store.zero else "")
@@ -105,9 +105,9 @@ class _Listing:
         yield f"queue {quote(queue.name)} engine {queue.engine} unit {quote(queue.unit)}:"
         yield from self._body(queue.body, INDENT)
 
-    def _body(self, body: tuple[Node, ...], indent: str) -> Iterator[str]:
+    def _body(self, body: tuple[ProgramNode, ...], indent: str) -> Iterator[str]:
         for node in body:
-            if isinstance(node, Loop):
+            if isinstance(node, CommandLoop):
                 yield f"{indent}for {quote(node.var)} in {node.trips}:"
                 yield from self._body(node.body, indent + INDENT)
             else:
@@ -154,7 +154,7 @@ class _Listing:
 
 def element_sizes(program: Program) -> Mapping[str, int]:
     """Store name -> bytes of its elements, where the dtype is known."""
-    stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+    stores: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
     return {store.name: BYTES[store.dtype] for store in stores if store.dtype in BYTES}
 
 
@@ -184,7 +184,7 @@ def _work(command: Command) -> Iterator[str]:
         yield "retains"
 
 
-def _guard(guard: Guard) -> str:
+def _guard(guard: CommandGuard) -> str:
     return f"{affine_text(Affine(0, guard.terms))}: {affine_text(guard.start)} of {guard.length}"
 
 
@@ -193,7 +193,7 @@ def _extent(extent: Extent) -> str:
     return f"{quote(extent.dim)}={extent.size}{limits}"
 
 
-def nest_text(nest: Nest) -> str:
+def nest_text(nest: MatmulNest) -> str:
     """``m(h, w) n(k) k(c)``; parts without extents are left out."""
     parts = (("m", nest.m), ("n", nest.n), ("k", nest.k), ("batch", nest.batch))
     return " ".join(f"{part}({', '.join(map(quote, dims))})" for part, dims in parts if dims)

@@ -9,9 +9,9 @@ from typing import Any, NoReturn, TypeVar
 import yaml
 
 from archsim.base.errors import ConfigError, ProgramError, nearest
-from archsim.ir.asm.cursor import Cursor
+from archsim.ir.asm.cursor import WordCursor
 from archsim.ir.asm.lexer import phrase
-from archsim.spec.nodes import Node, parse, scalar
+from archsim.spec.nodes import FileNode, parse, scalar
 from archsim.spec.problems import Problems
 
 T = TypeVar("T")
@@ -19,10 +19,10 @@ MOST = 2_000_000  # values: a mapping of thousands of layers
 LONG = 1 << 16  # columns before a text is folded
 
 
-class Fields:
+class MappingFields:
     """The keys of one mapping; ``end`` refuses those that nobody asked for. Raises ConfigError."""
 
-    def __init__(self, node: Node, path: str) -> None:
+    def __init__(self, node: FileNode, path: str) -> None:
         """``path``: key path of the mapping, '' at the top."""
         self.node = node
         self.path = path
@@ -43,7 +43,7 @@ class Fields:
         """These keys may be there, whoever reads them."""
         self._asked += keys
 
-    def child(self, key: str) -> Node:
+    def child(self, key: str) -> FileNode:
         """The value of a key that must be there."""
         if not self.has(key):
             raise ConfigError(f"{self.node.mark}: {self.at(key)}: missing")
@@ -61,13 +61,13 @@ class Fields:
         """A list of texts; () when the key is not there."""
         return texts_of(self.child(key), self.at(key)) if self.has(key) else ()
 
-    def items(self, key: str) -> list[tuple[Node, str]]:
+    def items(self, key: str) -> list[tuple[FileNode, str]]:
         """The items of a list with their key paths; [] when the key is not there."""
         if not self.has(key):
             return []
         return items_of(self.child(key), self.at(key))
 
-    def entries(self, key: str) -> list[tuple[str, Node, str]]:
+    def entries(self, key: str) -> list[tuple[str, FileNode, str]]:
         """The entries of a mapping: name, value, key path; [] when the key is not there."""
         if not self.has(key):
             return []
@@ -86,12 +86,12 @@ class Fields:
         problems.raise_all()
 
 
-def fail(node: Node, path: str, found: object, allowed: str) -> NoReturn:
+def fail(node: FileNode, path: str, found: object, allowed: str) -> NoReturn:
     """Raise what was found at a place and what is allowed there."""
     raise ConfigError(f"{node.mark}: {path or 'document'}: found {found!r}; allowed {allowed}")
 
 
-def text_of(node: Node, path: str, allowed: tuple[str, ...] = ()) -> str:
+def text_of(node: FileNode, path: str, allowed: tuple[str, ...] = ()) -> str:
     """A node's text; one of ``allowed`` if given."""
     if not isinstance(node.value, str):
         fail(node, path, node.plain(), ", ".join(allowed) or "text")
@@ -100,29 +100,29 @@ def text_of(node: Node, path: str, allowed: tuple[str, ...] = ()) -> str:
     return node.value
 
 
-def items_of(node: Node, path: str) -> list[tuple[Node, str]]:
+def items_of(node: FileNode, path: str) -> list[tuple[FileNode, str]]:
     """The items of a list with their key paths."""
     if not isinstance(node.value, list):
         fail(node, path, node.plain(), "a list")
     return [(item, f"{path}[{number}]") for number, item in enumerate(node.items)]
 
 
-def texts_of(node: Node, path: str) -> tuple[str, ...]:
+def texts_of(node: FileNode, path: str) -> tuple[str, ...]:
     """The texts of a list."""
     return tuple(text_of(item, at) for item, at in items_of(node, path))
 
 
-def integer_of(node: Node, path: str) -> int:
+def integer_of(node: FileNode, path: str) -> int:
     """A node's integer of 0 or more."""
     if isinstance(node.value, bool) or not isinstance(node.value, int) or node.value < 0:
         fail(node, path, node.plain(), "an integer of 0 or more")
     return node.value
 
 
-def phrase_of(node: Node, path: str, read: Callable[[Cursor], T]) -> T:
+def phrase_of(node: FileNode, path: str, read: Callable[[WordCursor], T]) -> T:
     """A node's text read as words (names, numbers, brackets) by ``read``, to its end."""
     text = text_of(node, path)
-    cursor = Cursor(phrase(text, node.mark.line, node.mark.file), node.mark.file)
+    cursor = WordCursor(phrase(text, node.mark.line, node.mark.file), node.mark.file)
     try:
         value = read(cursor)
         if not cursor.ended:
@@ -132,9 +132,9 @@ def phrase_of(node: Node, path: str, read: Callable[[Cursor], T]) -> T:
     return value
 
 
-def open_form(text: str, path: str, schema: str) -> Fields:
+def open_form(text: str, path: str, schema: str) -> MappingFields:
     """The document's fields after checking its ``schema`` line."""
-    fields = Fields(parse(text, path, MOST), "")
+    fields = MappingFields(parse(text, path, MOST), "")
     fields.text("schema", (schema,))
     return fields
 
@@ -148,7 +148,7 @@ def frozen(value: object) -> object:
     return value
 
 
-def json_of(node: Node, path: str) -> Any:
+def json_of(node: FileNode, path: str) -> Any:
     """A node's text read as JSON, lists as tuples."""
     text = text_of(node, path)
     try:
@@ -157,11 +157,11 @@ def json_of(node: Node, path: str) -> Any:
         fail(node, path, text, f"JSON ({error})")
 
 
-class Row(list[Any]):
+class OneLineList(list[Any]):
     """A list to be written on one line."""
 
 
-class Pairs(dict[str, Any]):
+class OneLineMapping(dict[str, Any]):
     """A mapping to be written on one line."""
 
 
@@ -174,17 +174,17 @@ def _text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
 
 
-def _row(dumper: yaml.CSafeDumper, value: Row) -> yaml.SequenceNode:
+def _row(dumper: yaml.CSafeDumper, value: OneLineList) -> yaml.SequenceNode:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=True)
 
 
-def _pairs(dumper: yaml.CSafeDumper, value: Pairs) -> yaml.MappingNode:
+def _pairs(dumper: yaml.CSafeDumper, value: OneLineMapping) -> yaml.MappingNode:
     return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=True)
 
 
 _Dumper.add_representer(str, _text)
-_Dumper.add_representer(Row, _row)
-_Dumper.add_representer(Pairs, _pairs)
+_Dumper.add_representer(OneLineList, _row)
+_Dumper.add_representer(OneLineMapping, _pairs)
 
 
 def to_yaml(document: dict[str, Any]) -> str:

@@ -32,12 +32,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from archsim.ir.asm.cursor import Cursor
+from archsim.ir.asm.cursor import WordCursor
 from archsim.ir.asm.words import quote
 from archsim.ir.forms.fields import (
-    Fields,
-    Pairs,
-    Row,
+    MappingFields,
+    OneLineList,
+    OneLineMapping,
     fail,
     integer_of,
     open_form,
@@ -57,26 +57,26 @@ from archsim.ir.mapping import (
     Placement,
 )
 from archsim.spec import json_forms as j
-from archsim.spec.nodes import Node
+from archsim.spec.nodes import FileNode
 
 REQUIRED = object()  # the default of keys that must be there
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedKey:
     """A key: ``read`` takes it from the fields by its name and raises ConfigError, ``form`` is its JSON, ``says`` what
     it means."""
 
-    read: Callable[[Fields, str], Any]
+    read: Callable[[MappingFields, str], Any]
     form: j.Json
     says: str
     default: object = REQUIRED
 
 
-Keys = Mapping[str, Stated]
+StatedKeys = Mapping[str, StatedKey]
 
 
-def read_keys(fields: Fields, keys: Keys) -> dict[str, Any]:
+def read_keys(fields: MappingFields, keys: StatedKeys) -> dict[str, Any]:
     """The value of every key, in their order, defaults where they are absent; refuses keys that are none of them.
 
     Raises ConfigError with file:line:column.
@@ -89,7 +89,7 @@ def read_keys(fields: Fields, keys: Keys) -> dict[str, Any]:
     return found
 
 
-def json_form(keys: Keys, about: str) -> j.Json:
+def json_form(keys: StatedKeys, about: str) -> j.Json:
     """The keys as an object of a JSON Schema that takes no others."""
     return {
         "type": "object",
@@ -100,24 +100,24 @@ def json_form(keys: Keys, about: str) -> j.Json:
     }
 
 
-def text(says: str, default: object = REQUIRED) -> Stated:
+def text(says: str, default: object = REQUIRED) -> StatedKey:
     """Any text."""
-    return Stated(lambda fields, key: fields.text(key), {"type": "string"}, says, default)
+    return StatedKey(lambda fields, key: fields.text(key), {"type": "string"}, says, default)
 
 
-def word(names: tuple[str, ...], says: str, default: object = REQUIRED) -> Stated:
+def word(names: tuple[str, ...], says: str, default: object = REQUIRED) -> StatedKey:
     """One of some words."""
-    return Stated(lambda fields, key: fields.text(key, names), j.words(names), says, default)
+    return StatedKey(lambda fields, key: fields.text(key, names), j.words(names), says, default)
 
 
-def texts(says: str) -> Stated:
+def texts(says: str) -> StatedKey:
     """A list of texts, () where it is absent."""
-    return Stated(lambda fields, key: fields.texts(key), j.listed({"type": "string"}), says, ())
+    return StatedKey(lambda fields, key: fields.texts(key), j.listed({"type": "string"}), says, ())
 
 
-def integer(says: str, default: object = REQUIRED) -> Stated:
+def integer(says: str, default: object = REQUIRED) -> StatedKey:
     """A whole number of 0 or more."""
-    return Stated(lambda fields, key: fields.integer(key), {"type": "integer", "minimum": 0}, says, default)
+    return StatedKey(lambda fields, key: fields.integer(key), {"type": "integer", "minimum": 0}, says, default)
 
 
 SCHEMA = "archsim.mapping/1"
@@ -132,9 +132,9 @@ def mapping_to_yaml(mapping: ModelMapping) -> str:
         "schema": SCHEMA,
         "workload": mapping.workload,
         "chip": mapping.chip,
-        **({"sha256": Pairs(digests)} if any(digests.values()) else {}),
+        **({"sha256": OneLineMapping(digests)} if any(digests.values()) else {}),
         "objective": mapping.objective,
-        "dtypes": Pairs(mapping.dtypes),
+        "dtypes": OneLineMapping(mapping.dtypes),
         "placements": [placement_text(placement) for placement in mapping.placements],
         "layers": [_layer_form(layer) for layer in mapping.layers],
     }
@@ -155,7 +155,7 @@ def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
     found = read_keys(fields, FILE_KEYS)
     for node, at in fields.items("layers"):
         for key in ("nodes", "resident"):
-            _note(Fields(node, at), key, places)
+            _note(MappingFields(node, at), key, places)
     mapping = ModelMapping(
         workload=found["workload"],
         chip=found["chip"],
@@ -174,7 +174,7 @@ def json_root() -> j.Json:
     return json_form(FILE_KEYS, "Mappings of layers, places of tensors, and constraints on the search.")
 
 
-def _note(fields: Fields, key: str, places: dict[str, str]) -> None:
+def _note(fields: MappingFields, key: str, places: dict[str, str]) -> None:
     """Remember where a key and the items of its list stand."""
     if not fields.has(key):
         return
@@ -192,7 +192,7 @@ def placement_text(item: Placement) -> str:
     )
 
 
-def read_placement(cursor: Cursor) -> Placement:
+def read_placement(cursor: WordCursor) -> Placement:
     """A Placement from the words that ``placement_text`` makes."""
     tensor = cursor.name("a tensor")
     cursor.keyword(("in",), "the memory")
@@ -203,7 +203,7 @@ def read_placement(cursor: Cursor) -> Placement:
     return Placement(tensor, memory, base, size, first, _number(cursor, "to", "the number of the last layer"))
 
 
-def _number(cursor: Cursor, word: str, what: str) -> int:
+def _number(cursor: WordCursor, word: str, what: str) -> int:
     cursor.keyword((word,), what)
     return cursor.integer(what)
 
@@ -213,16 +213,16 @@ def _layer_form(layer: LayerMapping) -> dict[str, Any]:
         "layer": layer.layer,
         "unit": layer.unit,
         "kind": layer.kind,
-        "nodes": [Pairs(node_form(node, index)) for index, node in enumerate(layer.nodes)],
+        "nodes": [OneLineMapping(node_form(node, index)) for index, node in enumerate(layer.nodes)],
     }
     if layer.resident:
-        form["resident"] = Row(layer.resident)
+        form["resident"] = OneLineList(layer.resident)
     counts = {key: getattr(layer, key) for key in ("bound_cycles", "expected_cycles", "space", "evaluated")}
     alone = {"simulated_cycles": layer.simulated_cycles} if layer.simulated_cycles else {}
     return form | counts | {"proof": layer.proof} | alone
 
 
-def _layer(fields: Fields) -> LayerMapping:
+def _layer(fields: MappingFields) -> LayerMapping:
     return LayerMapping(**read_keys(fields, LAYER_KEYS))
 
 
@@ -234,8 +234,8 @@ def node_form(node: MapNode, index: int) -> dict[str, Any]:
     return {"keep": node.operand, "in": node.level, "slots": node.slots, **reserve}
 
 
-def _node(item: Node, at: str, index: int) -> MapNode:
-    fields = Fields(item, at)
+def _node(item: FileNode, at: str, index: int) -> MapNode:
+    fields = MappingFields(item, at)
     if fields.has("loop"):
         found = read_keys(fields, LOOP_KEYS)
         return Loop(found["loop"], found["tile"], found["axis"])
@@ -246,53 +246,53 @@ def _node(item: Node, at: str, index: int) -> MapNode:
     return Keep(found["keep"], found["in"], found["slots"], reserve_at)
 
 
-def _constraint(fields: Fields) -> Constraint:
+def _constraint(fields: MappingFields) -> Constraint:
     found = Constraint(**read_keys(fields, CONSTRAINT_KEYS), place=f"{fields.node.mark}: {fields.path}")
     if not (found.units or found.order or found.tiles or found.stationary or found.spatial):
         fail(fields.node, fields.path, fields.node.plain(), "one or more of units, order, tiles, stationary, spatial")
     return found
 
 
-def _tile(node: Node, path: str) -> int:
+def _tile(node: FileNode, path: str) -> int:
     size = integer_of(node, path)
     if size < 1:
         fail(node, path, size, "a tile size of 1 or more")
     return size
 
 
-def _table(of: Callable[[Node, str], Any], form: j.Json, says: str) -> Stated:
+def _table(of: Callable[[FileNode, str], Any], form: j.Json, says: str) -> StatedKey:
     """A mapping of names to values of a kind, {} where it is absent."""
 
-    def read(fields: Fields, key: str) -> dict[str, Any]:
+    def read(fields: MappingFields, key: str) -> dict[str, Any]:
         return {name: of(node, at) for name, node, at in fields.entries(key)}
 
-    return Stated(read, {"type": "object", "additionalProperties": form}, says, {})
+    return StatedKey(read, {"type": "object", "additionalProperties": form}, says, {})
 
 
-def _list(of: Callable[[Node, str, int], Any], form: j.Json, says: str) -> Stated:
+def _list(of: Callable[[FileNode, str, int], Any], form: j.Json, says: str) -> StatedKey:
     """A list of values of a kind (node, key path and number in the list), () where it is absent."""
 
-    def read(fields: Fields, key: str) -> tuple[Any, ...]:
+    def read(fields: MappingFields, key: str) -> tuple[Any, ...]:
         return tuple(of(node, at, number) for number, (node, at) in enumerate(fields.items(key)))
 
-    return Stated(read, j.listed(form), says, ())
+    return StatedKey(read, j.listed(form), says, ())
 
 
 _TEXT: j.Json = {"type": "string"}
 _PLACED = {"type": "string", "pattern": r"^.+ in .+ at \S+ bytes \S+ layers \S+ to \S+$"}
-LOOP_KEYS: Keys = {
+LOOP_KEYS: StatedKeys = {
     "loop": text("dim that is iterated"),
     "tile": integer("indices of an iteration"),
     "axis": text("network that the iterations are spread over; absent: one after the other", ""),
 }
-KEEP_KEYS: Keys = {
+KEEP_KEYS: StatedKeys = {
     "keep": text("operand whose tile is held below"),
     "in": text("memory that holds it"),
     "slots": integer("tiles of it that the memory holds at a time; 0: as a whole"),
     "reserve_at": integer("number of the node from which its place is held; its own unless it slides", None),
 }
 _NODE = j.any_of(json_form(LOOP_KEYS, "A loop in tiles of a dim."), json_form(KEEP_KEYS, "A tile held in a memory."))
-LAYER_KEYS: Keys = {
+LAYER_KEYS: StatedKeys = {
     "layer": text("name of the layer"),
     "unit": text("part that runs it"),
     "kind": word(KINDS, "kind of its commands"),
@@ -305,7 +305,7 @@ LAYER_KEYS: Keys = {
     "simulated_cycles": integer("cycles of the layer alone where it was simulated, else 0", 0),
     "proof": text("how far the search went", GIVEN),
 }
-CONSTRAINT_KEYS: Keys = {
+CONSTRAINT_KEYS: StatedKeys = {
     "layers": text("pattern of layer names (*, ?, [...])"),
     "units": texts("units that may run them"),
     "order": texts("dims whose loops stand in this order, outermost first"),
@@ -314,7 +314,7 @@ CONSTRAINT_KEYS: Keys = {
     "spatial": _table(texts_of, j.listed(_TEXT), "dims that may be spread, by axis of the array"),
 }
 _RESTRICTS = [{"required": [key]} for key in CONSTRAINT_KEYS if key != "layers"]
-FILE_KEYS: Keys = {
+FILE_KEYS: StatedKeys = {
     "schema": word((SCHEMA,), "version of this grammar"),
     "workload": text("name of the model that it was made for", ""),
     "chip": text("name of the chip that it was made for", ""),
@@ -325,12 +325,12 @@ FILE_KEYS: Keys = {
         lambda node, at, _: phrase_of(node, at, read_placement), _PLACED, "where tensors lie, while which layers run"
     ),
     "layers": _list(
-        lambda node, at, _: _layer(Fields(node, at)),
+        lambda node, at, _: _layer(MappingFields(node, at)),
         json_form(LAYER_KEYS, "The mapping of a layer."),
         "mappings of layers",
     ),
     "constraints": _list(
-        lambda node, at, _: _constraint(Fields(node, at)),
+        lambda node, at, _: _constraint(MappingFields(node, at)),
         {**json_form(CONSTRAINT_KEYS, "What mappings of some layers must meet."), "anyOf": _RESTRICTS},
         "what the search must meet",
     ),

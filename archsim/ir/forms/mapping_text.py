@@ -21,8 +21,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from archsim.base.errors import ConfigError, ProgramError, nearest
-from archsim.ir.asm.cursor import Cursor
-from archsim.ir.asm.lexer import Line, read_lines
+from archsim.ir.asm.cursor import WordCursor
+from archsim.ir.asm.lexer import AsmLine, read_lines
 from archsim.ir.asm.words import quote
 from archsim.ir.forms.mapping import GIVEN, KINDS, placement_text, read_placement
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode, MappingFile, ModelMapping, Placement
@@ -108,7 +108,7 @@ class _Reader:
         self.dims: dict[str, Mapping[str, int]] = {}
         self.places: dict[str, str] = {}
 
-    def read(self, lines: list[Line]) -> MappingFile:
+    def read(self, lines: list[AsmLine]) -> MappingFile:
         """The whole file."""
         statements = {
             "mapping": self._title,
@@ -118,7 +118,7 @@ class _Reader:
             "layer": self._layer,
         }
         for line in lines:
-            cursor = Cursor(line, self.path)
+            cursor = WordCursor(line, self.path)
             statements[cursor.keyword(statements, "a statement")](cursor)
             if not cursor.ended:
                 cursor.fail("the end of the statement")
@@ -132,31 +132,31 @@ class _Reader:
         )
         return MappingFile(mapping, (), self.places, self.dims)
 
-    def _note(self, cursor: Cursor, key: str) -> None:
+    def _note(self, cursor: WordCursor, key: str) -> None:
         self.places[key] = f"{self.path}:{cursor.word.line}"
 
-    def _title(self, cursor: Cursor) -> None:
+    def _title(self, cursor: WordCursor) -> None:
         for word, key in (("of", "workload"), ("on", "chip"), ("for", "objective")):
             cursor.keyword((word,), f"the {key}")
             self._note(cursor, key)
             self.names[key] = cursor.name(f"the {key}")
 
-    def _digests(self, cursor: Cursor) -> None:
+    def _digests(self, cursor: WordCursor) -> None:
         while not cursor.ended:
             key = cursor.keyword(("workload", "chip"), "what the digest is of")
             self.digests[key] = cursor.name("a digest in quotes")
 
-    def _dtypes(self, cursor: Cursor) -> None:
+    def _dtypes(self, cursor: WordCursor) -> None:
         self._note(cursor, "dtypes")
         while not cursor.ended:
             role = cursor.name("a role")
             self.dtypes[role] = cursor.name("a dtype")
 
-    def _place(self, cursor: Cursor) -> None:
+    def _place(self, cursor: WordCursor) -> None:
         self._note(cursor, f"placements[{len(self.placements)}]")
         self.placements.append(read_placement(cursor))
 
-    def _layer(self, cursor: Cursor) -> None:
+    def _layer(self, cursor: WordCursor) -> None:
         at = f"layers[{len(self.layers)}]"
         self._note(cursor, at)
         name = cursor.name("a layer")
@@ -169,7 +169,7 @@ class _Reader:
         nodes = self._nodes(cursor, at, dims)
         self.layers.append(LayerMapping(name, unit, kind, nodes, resident, 0, 0, 0, GIVEN))
 
-    def _nodes(self, cursor: Cursor, at: str, dims: Mapping[str, int]) -> tuple[MapNode, ...]:
+    def _nodes(self, cursor: WordCursor, at: str, dims: Mapping[str, int]) -> tuple[MapNode, ...]:
         """Loops and Keeps; windows are reserved behind the loops that they slide over once all are read."""
         nodes: list[MapNode] = []
         windows: dict[int, int] = {}
@@ -200,7 +200,7 @@ class _Reader:
         return tuple(nodes)
 
 
-def _listed(cursor: Cursor, read: Callable[[Cursor], T]) -> Iterator[T]:
+def _listed(cursor: WordCursor, read: Callable[[WordCursor], T]) -> Iterator[T]:
     """Items between round brackets, with commas."""
     cursor.expect("(")
     while not cursor.accept(")"):
@@ -210,11 +210,11 @@ def _listed(cursor: Cursor, read: Callable[[Cursor], T]) -> Iterator[T]:
             return
 
 
-def _extent(cursor: Cursor) -> tuple[str, int]:
+def _extent(cursor: WordCursor) -> tuple[str, int]:
     return cursor.name("a dim"), cursor.integer("its extent")
 
 
-def _loop(cursor: Cursor, dim: str, dims: Mapping[str, int]) -> Loop:
+def _loop(cursor: WordCursor, dim: str, dims: Mapping[str, int]) -> Loop:
     cursor.expect("*")
     trips = cursor.integer("trips")
     cursor.expect("(")
@@ -228,7 +228,7 @@ def _loop(cursor: Cursor, dim: str, dims: Mapping[str, int]) -> Loop:
     return Loop(dim, tile, cursor.name("an axis of the array") if cursor.accept("|") else "")
 
 
-def _keep(cursor: Cursor, level: str, index: int) -> tuple[Keep, int]:
+def _keep(cursor: WordCursor, level: str, index: int) -> tuple[Keep, int]:
     """A Keep, and the number of loops that its window slides over."""
     operand = cursor.name("an operand")
     cursor.expect(":")

@@ -25,16 +25,38 @@ from functools import partial
 from typing import Any, get_args
 
 from archsim.base.errors import ModelError
-from archsim.ir.asm.cursor import Cursor
-from archsim.ir.asm.fragments import Scope, read_affine, read_functions, read_nest
+from archsim.ir.asm.cursor import WordCursor
+from archsim.ir.asm.fragments import CommandScope, read_affine, read_functions, read_nest
 from archsim.ir.asm.lookup import read_indices
 from archsim.ir.asm.printer import nest_text
 from archsim.ir.asm.words import affine_text, functions_text, indices_text, quote
 from archsim.ir.check.workload import check_workload
-from archsim.ir.forms.fields import MOST, Fields, Pairs, Row, integer_of, json_of, open_form, phrase_of, to_yaml
-from archsim.ir.program import Affine, Nest
-from archsim.ir.workload import Axis, Guard, Kind, Layer, Operand, Rows, Tensor, VectorStep, View, ViewNode, Workload
-from archsim.spec.nodes import Node, parse
+from archsim.ir.forms.fields import (
+    MOST,
+    MappingFields,
+    OneLineList,
+    OneLineMapping,
+    integer_of,
+    json_of,
+    open_form,
+    phrase_of,
+    to_yaml,
+)
+from archsim.ir.program import Affine, MatmulNest
+from archsim.ir.workload import (
+    Axis,
+    Guard,
+    Layer,
+    Operand,
+    Rows,
+    Tensor,
+    TensorKind,
+    VectorStep,
+    View,
+    ViewNode,
+    Workload,
+)
+from archsim.spec.nodes import FileNode, parse
 
 SCHEMA = "archsim.einsums/1"
 KINDS = ("matmul", "vector", "copy", "host")
@@ -64,7 +86,7 @@ def workload_from_yaml(text: str, path: str = "<text>") -> Workload:
     fields = open_form(text, path, SCHEMA)
     workload = Workload(
         name=fields.text("name"),
-        layers=tuple(_layer(Fields(node, at)) for node, at in fields.items("layers")),
+        layers=tuple(_layer(MappingFields(node, at)) for node, at in fields.items("layers")),
         tensors={name: phrase_of(node, at, partial(_tensor, name)) for name, node, at in fields.entries("tensors")},
         views=tuple(phrase_of(node, at, _view_node) for node, at in fields.items("views")),
         batch=fields.integer("batch"),
@@ -87,14 +109,14 @@ def _tensor_text(tensor: Tensor) -> str:
     return text
 
 
-def _tensor(name: str, cursor: Cursor) -> Tensor:
-    kind: Any = cursor.keyword(get_args(Kind), "a kind")
+def _tensor(name: str, cursor: WordCursor) -> Tensor:
+    kind: Any = cursor.keyword(get_args(TensorKind), "a kind")
     shape = _integers(cursor)
     logical = _integers(cursor) if cursor.skip_if("logical") else ()
     return Tensor(name, shape, kind, logical, _view(cursor) if cursor.skip_if("view") else None)
 
 
-def _view(cursor: Cursor) -> View:
+def _view(cursor: WordCursor) -> View:
     base = cursor.name("a tensor")
     cursor.keyword(("offset",), "the offset in elements")
     offset = cursor.integer("an offset in elements")
@@ -102,11 +124,11 @@ def _view(cursor: Cursor) -> View:
     return View(base, offset, _integers(cursor))
 
 
-def _integers(cursor: Cursor) -> tuple[int, ...]:
+def _integers(cursor: WordCursor) -> tuple[int, ...]:
     return cursor.many("[", "]", lambda: cursor.integer("an integer"))
 
 
-def _view_node(cursor: Cursor) -> ViewNode:
+def _view_node(cursor: WordCursor) -> ViewNode:
     name = cursor.name("the name of a node")
     cursor.expect("=")
     op = cursor.name("an operator")
@@ -115,24 +137,24 @@ def _view_node(cursor: Cursor) -> ViewNode:
 
 
 def _layer_form(layer: Layer) -> dict[str, Any]:
-    form: dict[str, Any] = {"name": layer.name, "op": layer.op, "kind": layer.kind, "dims": Pairs(layer.dims)}
-    nest = nest_text(Nest(layer.m, layer.n, layer.k, layer.batch))
+    form: dict[str, Any] = {"name": layer.name, "op": layer.op, "kind": layer.kind, "dims": OneLineMapping(layer.dims)}
+    nest = nest_text(MatmulNest(layer.m, layer.n, layer.k, layer.batch))
     optional: dict[str, Any] = {
         "nest": nest,
         "inputs": [_operand_text(operand) for operand in layer.inputs],
         "output": _operand_text(layer.output),
         "steps": [_step_text(step) for step in layer.steps],
-        "whole": Row(layer.whole),
+        "whole": OneLineList(layer.whole),
         "guards": [_guard_text(guard) for guard in layer.guards],
-        "fused": Row(layer.fused),
+        "fused": OneLineList(layer.fused),
         "attributes": json.dumps(dict(layer.attributes)) if layer.attributes else "",
     }
     return form | {key: value for key, value in optional.items() if value}
 
 
-def _layer(fields: Fields) -> Layer:
+def _layer(fields: MappingFields) -> Layer:
     dims = {name: integer_of(node, at) for name, node, at in fields.entries("dims")}
-    nest = Nest((), (), ())
+    nest = MatmulNest((), (), ())
     if fields.has("nest"):
         nest = phrase_of(fields.child("nest"), fields.at("nest"), lambda c: read_nest(c, dims))
     kind: Any = fields.text("kind", KINDS)
@@ -166,11 +188,11 @@ def _operand_text(operand: Operand) -> str:
     return text + (f" rows {operand.rows.axis} {indices_text(operand.rows.indices)}" if operand.rows else "")
 
 
-def _operand(cursor: Cursor, dims: dict[str, int]) -> Operand:
+def _operand(cursor: WordCursor, dims: dict[str, int]) -> Operand:
     name = cursor.name("the name of an operand")
     cursor.expect("=")
     tensor = cursor.name("a tensor")
-    scope = Scope(tuple(dims), (), {}, ())
+    scope = CommandScope(tuple(dims), (), {}, ())
     axes = cursor.many("(", ")", lambda: read_affine(cursor, scope))
     cursor.keyword(("as",), "the role")
     role = cursor.name("a role")
@@ -182,8 +204,8 @@ def _guard_text(guard: Guard) -> str:
     return f"{affine_text(Affine(guard.axis.offset, guard.axis.terms))} of {guard.length}"
 
 
-def _guard(cursor: Cursor, dims: dict[str, int]) -> Guard:
-    index = read_affine(cursor, Scope(tuple(dims), (), {}, ()))
+def _guard(cursor: WordCursor, dims: dict[str, int]) -> Guard:
+    index = read_affine(cursor, CommandScope(tuple(dims), (), {}, ()))
     cursor.keyword(("of",), "the length of the axis")
     return Guard(Axis(index.terms, index.const), cursor.integer("the length of an axis"))
 
@@ -193,7 +215,7 @@ def _step_text(step: VectorStep) -> str:
     return f"{functions_text(step.functions)} passes {step.passes}{slow}"
 
 
-def _step(cursor: Cursor) -> VectorStep:
+def _step(cursor: WordCursor) -> VectorStep:
     functions = read_functions(cursor)
     cursor.keyword(("passes",), "lane passes per element")
     passes = cursor.integer("a number of passes")
@@ -210,7 +232,7 @@ def checked_workload(text: str, path: str = "<text>") -> Workload:
     return workload
 
 
-def _place(root: Node, said: str) -> str:
+def _place(root: FileNode, said: str) -> str:
     """Where the layer or tensor stands that a message begins with; the document where it names none."""
     for name, node in root.mapping["tensors"].mapping.items():
         if said.startswith(f"tensor '{name}'"):

@@ -22,10 +22,10 @@ from archsim.base.errors import ConfigError
 from archsim.ir.result import Summary
 from archsim.lab.compare import shares
 from archsim.lab.compare.figures import figures
-from archsim.lab.compare.match import Pair, match
+from archsim.lab.compare.match import LayerPair, match
 from archsim.lab.compare.question import question
 from archsim.lab.compare.sentences import says
-from archsim.lab.compare.shares import Part, split
+from archsim.lab.compare.shares import ComparePart, split
 from archsim.report.run.headline import setting, title
 
 SCHEMA = "archsim.compare/1"
@@ -82,28 +82,28 @@ def _difference(base: Summary, other: Summary, base_name: str, name: str) -> Tol
     return {**found, "says": says(found, base, other)}
 
 
-def _rows(parts: Mapping[str, Part], key: str) -> list[Told]:
+def _rows(parts: Mapping[str, ComparePart], key: str) -> list[Told]:
     """The largest difference first."""
     order = sorted(parts.items(), key=lambda item: (-abs(item[1].difference), item[0]))
     return [{key: name, **part.to_json()} for name, part in order if part.base or part.other]
 
 
 def _placed(
-    base: Mapping[shares.Place, Fraction], other: Mapping[shares.Place, Fraction], names: Mapping[str, str]
+    base: Mapping[shares.ShareKey, Fraction], other: Mapping[shares.ShareKey, Fraction], names: Mapping[str, str]
 ) -> list[Told]:
     parts = split(base, _renamed(other, names))
     order = sorted(parts.items(), key=lambda item: (-abs(item[1].difference), item[0]))
     return [{"layer": layer, "cause": cause, **part.to_json()} for (layer, cause), part in order]
 
 
-def _renamed(found: Mapping[shares.Place, Fraction], names: Mapping[str, str]) -> dict[shares.Place, Fraction]:
+def _renamed(found: Mapping[shares.ShareKey, Fraction], names: Mapping[str, str]) -> dict[shares.ShareKey, Fraction]:
     return {(names.get(layer, layer), cause): amount for (layer, cause), amount in found.items()}
 
 
 def _layers(
-    pairs: Sequence[Pair],
-    base: Mapping[shares.Place, Fraction],
-    other: Mapping[shares.Place, Fraction],
+    pairs: Sequence[LayerPair],
+    base: Mapping[shares.ShareKey, Fraction],
+    other: Mapping[shares.ShareKey, Fraction],
     names: Mapping[str, str],
 ) -> list[Told]:
     """A row for each layer of either run, in the order of the base."""
@@ -111,7 +111,7 @@ def _layers(
     rows = []
     for pair in pairs:
         causes = {cause: part for (layer, cause), part in parts.items() if layer == pair.name}
-        whole = Part(sum(part.base for part in causes.values()), sum(part.other for part in causes.values()))
+        whole = ComparePart(sum(part.base for part in causes.values()), sum(part.other for part in causes.values()))
         known = {cause: part.difference for cause, part in causes.items() if cause and part.difference}
         rows.append(
             {
@@ -129,7 +129,7 @@ def _layers(
     return rows
 
 
-def _of(pair: Pair, *keys: str) -> Told:
+def _of(pair: LayerPair, *keys: str) -> Told:
     """The sum of some numbers of a layer in both runs, 0 where it has no row."""
     base, other = (sum(row[key] for key in keys) if row else 0 for row in (pair.base, pair.other))
-    return Part(base, other).to_json()
+    return ComparePart(base, other).to_json()

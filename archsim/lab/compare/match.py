@@ -6,15 +6,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Layer = Mapping[str, Any]  # a row of the summary's ``layers``
+ComparedLayer = Mapping[str, Any]  # a row of the summary's ``layers``
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LayerPair:
     """A layer in the base and in the other run, None where it has no row; ``remark``: what is not plain about that."""
 
-    base: Layer | None
-    other: Layer | None
+    base: ComparedLayer | None
+    other: ComparedLayer | None
     remark: str
 
     @property
@@ -23,23 +23,26 @@ class Pair:
         return str((self.base or self.other or {}).get("name", ""))
 
 
-def match(base: Sequence[Layer], other: Sequence[Layer]) -> list[Pair]:
+def match(base: Sequence[ComparedLayer], other: Sequence[ComparedLayer]) -> list[LayerPair]:
     """Every layer of either run once, in the order of the base; what only the other has stands last, in its order."""
-    found: dict[int, Layer] = {}
+    found: dict[int, ComparedLayer] = {}
     _pair(base, other, found, lambda layer: layer["name"])
     _pair(base, other, found, lambda layer: (layer["op"], layer["macs"]))
     taken = {id(layer) for layer in found.values()}
     pairs = [(layer, found.get(at)) for at, layer in enumerate(base)]
     alone = [(None, layer) for layer in other if id(layer) not in taken]
-    return [Pair(left, right, _remark(left, right, base, other)) for left, right in (*pairs, *alone)]
+    return [LayerPair(left, right, _remark(left, right, base, other)) for left, right in (*pairs, *alone)]
 
 
 def _pair(
-    base: Sequence[Layer], other: Sequence[Layer], found: dict[int, Layer], key: Callable[[Layer], Hashable]
+    base: Sequence[ComparedLayer],
+    other: Sequence[ComparedLayer],
+    found: dict[int, ComparedLayer],
+    key: Callable[[ComparedLayer], Hashable],
 ) -> None:
     """Give layers of the base that have none the next one of the other run with the same key."""
     taken = {id(layer) for layer in found.values()}
-    free: dict[Hashable, list[Layer]] = {}
+    free: dict[Hashable, list[ComparedLayer]] = {}
     for layer in other:
         if id(layer) not in taken:
             free.setdefault(key(layer), []).append(layer)
@@ -48,7 +51,12 @@ def _pair(
             found[at] = free[key(layer)].pop(0)
 
 
-def _remark(left: Layer | None, right: Layer | None, base: Sequence[Layer], other: Sequence[Layer]) -> str:
+def _remark(
+    left: ComparedLayer | None,
+    right: ComparedLayer | None,
+    base: Sequence[ComparedLayer],
+    other: Sequence[ComparedLayer],
+) -> str:
     if left is None and right is not None:
         return _absent(right, base, "base")
     if right is None and left is not None:
@@ -63,7 +71,7 @@ def _remark(left: Layer | None, right: Layer | None, base: Sequence[Layer], othe
     return "; ".join(said)
 
 
-def _absent(layer: Layer, there: Sequence[Layer], run: str) -> str:
+def _absent(layer: ComparedLayer, there: Sequence[ComparedLayer], run: str) -> str:
     """How the run that has no row for the layer has it."""
     owner = next((row["name"] for row in there if layer["name"] in row["fused_with"]), "")
     return f"fused with {owner} in the {run}" if owner else f"not in the {run}"

@@ -16,7 +16,7 @@ from archsim.report.run.summary import FILE, load, upgraded
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Run = RunResult | str | Path | Mapping[str, Any]
+RunLike = RunResult | str | Path | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Comparison:
         return table
 
 
-def compare(runs: Sequence[Run], names: Sequence[str] = ()) -> Comparison:
+def compare(runs: Sequence[RunLike], names: Sequence[str] = ()) -> Comparison:
     """Compare two runs or more, the first is the base. ``names``: what they are called; by what they are if absent.
 
     Raises ConfigError for fewer than two, for names that do not fit and for what cannot be read.
@@ -109,13 +109,13 @@ def compare(runs: Sequence[Run], names: Sequence[str] = ()) -> Comparison:
     return Comparison(compared(summaries, list(names) or _names(runs, summaries)))
 
 
-def _summary(run: Run) -> Mapping[str, Any]:
+def _summary(run: RunLike) -> Mapping[str, Any]:
     if isinstance(run, RunResult):
         return run.summary
     return load(Path(run)) if isinstance(run, str | Path) else upgraded(run)
 
 
-def _names(runs: Sequence[Run], summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+def _names(runs: Sequence[RunLike], summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     """The directory of what was stored, model and chip of the others; beside that what tells them apart."""
     short = [_called(run, summary) for run, summary in zip(runs, summaries, strict=True)]
     if len(set(short)) == len(short):
@@ -127,7 +127,7 @@ def _names(runs: Sequence[Run], summaries: Sequence[Mapping[str, Any]]) -> list[
     return longer if len(set(longer)) == len(longer) else [f"{at}: {name}" for at, name in enumerate(short, start=1)]
 
 
-def _called(run: Run, summary: Mapping[str, Any]) -> str:
+def _called(run: RunLike, summary: Mapping[str, Any]) -> str:
     if not isinstance(run, str | Path):
         return title(summary)
     path = Path(run).resolve()

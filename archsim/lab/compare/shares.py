@@ -23,7 +23,7 @@ from typing import TypeVar
 from archsim.ir.result import Summary
 from archsim.report.run.noc_rows import array_units
 
-Place = tuple[str, str]  # layer ('' for none), cause
+ShareKey = tuple[str, str]  # layer ('' for none), cause
 
 
 def slots(summary: Summary, seconds: bool) -> dict[str, Fraction]:
@@ -33,7 +33,7 @@ def slots(summary: Summary, seconds: bool) -> dict[str, Fraction]:
     return {key: _time(summary, seconds) * size / whole for key, size in parts.items()} if whole else {}
 
 
-def arrays(summary: Summary, seconds: bool) -> dict[Place, Fraction]:
+def arrays(summary: Summary, seconds: bool) -> dict[ShareKey, Fraction]:
     """(layer, cause) -> time of the mean array, {} for a chip without arrays."""
     breakdown = summary["time_breakdown"]
     units = array_units(breakdown)
@@ -42,7 +42,7 @@ def arrays(summary: Summary, seconds: bool) -> dict[Place, Fraction]:
     for unit in units:
         for cause, cycles in breakdown[unit].items():
             left[cause] = left.get(cause, 0) + cycles
-    found: dict[Place, int] = {}
+    found: dict[ShareKey, int] = {}
     for layer in summary["layers"] if units else ():
         for key, cycles in layer["stalls"].items():
             found[layer["name"], key] = cycles
@@ -51,11 +51,11 @@ def arrays(summary: Summary, seconds: bool) -> dict[Place, Fraction]:
     return {place: cycle * cycles for place, cycles in found.items() if cycles}
 
 
-def critical(summary: Summary, seconds: bool) -> dict[Place, Fraction]:
+def critical(summary: Summary, seconds: bool) -> dict[ShareKey, Fraction]:
     """(layer, cause) -> time on the critical path; the cause is '' for cycles of which the summary does not have it."""
     cycle = _time(summary, seconds, 1)
     by_layer = summary["details"].get("critical", {})
-    found: dict[Place, Fraction] = {}
+    found: dict[ShareKey, Fraction] = {}
     for layer in summary["layers"]:
         name, causes = layer["name"], by_layer.get(layer["name"], {})
         known = {**causes, "": layer["cycles_critical"] - sum(causes.values())}
@@ -84,12 +84,12 @@ def _time(summary: Summary, seconds: bool, cycles: int | None = None) -> Fractio
 
 
 _BITS = 53
-Key = TypeVar("Key", bound=Hashable)
-Amounts = Mapping[Key, Fraction]
+_Key = TypeVar("_Key", bound=Hashable)
+Amounts = Mapping[_Key, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ComparePart:
     """What one key has of either total."""
 
     base: float
@@ -105,23 +105,23 @@ class Part:
         return {"base": self.base, "other": self.other, "difference": self.difference}
 
 
-def split(base: Amounts[Key], other: Amounts[Key]) -> dict[Key, Part]:
+def split(base: Amounts[_Key], other: Amounts[_Key]) -> dict[_Key, ComparePart]:
     """The parts by key, in the order of ``base``, then of ``other``; those of absent keys are 0."""
     keys = [*base, *(key for key in other if key not in base)]
     columns = [{key: column.get(key, Fraction(0)) for key in keys} for column in (base, other)]
     step = _step(columns)
     left, right = (_on_grid(column, step) for column in columns)
-    return {key: Part(_number(left[key], step), _number(right[key], step)) for key in keys}
+    return {key: ComparePart(_number(left[key], step), _number(right[key], step)) for key in keys}
 
 
-def _step(columns: list[dict[Key, Fraction]]) -> Fraction:
+def _step(columns: list[dict[_Key, Fraction]]) -> Fraction:
     if all(amount.denominator == 1 for column in columns for amount in column.values()):
         return Fraction(1)
     total = max(sum(column.values(), Fraction(0)) for column in columns)
     return Fraction(2) ** (frexp(float(total))[1] - _BITS)
 
 
-def _on_grid(column: dict[Key, Fraction], step: Fraction) -> dict[Key, int]:
+def _on_grid(column: dict[_Key, Fraction], step: Fraction) -> dict[_Key, int]:
     """Steps of each amount: rounded down, the rest of their sum to the largest remainders."""
     steps = {key: amount // step for key, amount in column.items()}
     rest = round(sum(column.values(), Fraction(0)) / step) - sum(steps.values())

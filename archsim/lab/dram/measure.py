@@ -9,15 +9,15 @@ from typing import Any, Literal
 import numpy as np
 
 from archsim.base.errors import ConfigError
-from archsim.base.units import SIZE, TIME, Kind, parse_whole
+from archsim.base.units import SIZE, TIME, QuantityKind, parse_whole
 from archsim.energy.dram import DramTable, load_dram
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.bit_order import mapped
-from archsim.facts.dram.device import ROW_TIMEOUT_PS, Device, Dram, Policy
+from archsim.facts.dram.device import ROW_TIMEOUT_PS, ControllerPolicy, DramChannel, DramMemory
 from archsim.lab.dram.requests import Requests, load
 from archsim.lab.run.job import Progress, quiet
 from archsim.memory.dram.device_records import COMMANDS
-from archsim.memory.dram.trace import Replayed, offered, replay
+from archsim.memory.dram.trace import ReplayedTrace, offered, replay
 from archsim.report.dram.terminal import SCHEMA
 
 PERCENTILES = (50, 90, 99, 99.9)
@@ -27,7 +27,7 @@ _PS_PER_NS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class DramReplay:
     """A trace and the memory that serves it.
 
     ``width_bits`` and ``capacity`` (with its unit): None = the usual ones. ``mapping``: see bit_order. ``row_timeout``
@@ -48,7 +48,7 @@ class Asked:
     requests_per_cycle: int | None = None
 
 
-def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
+def measure(asked: DramReplay, say: Progress = quiet) -> dict[str, Any]:
     """Everything that ``archsim dram --format json`` prints; raises ConfigError for what cannot be."""
     say("reading the trace")
     usual_width, usual_capacity = catalogue.usual(asked.standard)
@@ -60,7 +60,7 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
     if capacity < device.burst_bytes:
         raise ConfigError(f"--capacity: found '{asked.capacity}'; allowed {device.burst_bytes} B, a burst, or more")
     requests = load(asked.trace, device.clock_hz, device.burst_bytes, capacity)
-    policy = Policy(rows=asked.rows, row_timeout_ps=_row_timeout_ps(asked), refresh=asked.refresh)
+    policy = ControllerPolicy(rows=asked.rows, row_timeout_ps=_row_timeout_ps(asked), refresh=asked.refresh)
     per_cycle = offered(asked.requests_per_cycle, memory.channels)
     mapping, interleave = mapped(asked.mapping, memory)
     say("replaying the trace")
@@ -92,7 +92,7 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
     return found | _energy(asked.standard, memory, asked.channels * width, result, seconds)
 
 
-def _option(name: str, text: str, kind: Kind) -> int:
+def _option(name: str, text: str, kind: QuantityKind) -> int:
     """The number of an option; its name goes before what is wrong with it."""
     try:
         return parse_whole(text, kind)
@@ -100,7 +100,7 @@ def _option(name: str, text: str, kind: Kind) -> int:
         raise ConfigError(f"{name}: {error}") from None
 
 
-def _row_timeout_ps(asked: Asked) -> int:
+def _row_timeout_ps(asked: DramReplay) -> int:
     if asked.row_timeout is None:
         return ROW_TIMEOUT_PS
     if asked.rows != "timeout":
@@ -111,7 +111,7 @@ def _row_timeout_ps(asked: Asked) -> int:
     return found
 
 
-def _traffic(memory: Dram, requests: Requests, result: Replayed, seconds: float) -> dict[str, Any]:
+def _traffic(memory: DramMemory, requests: Requests, result: ReplayedTrace, seconds: float) -> dict[str, Any]:
     device, peak = memory.device, memory.peak_bytes_per_s
     moved = requests.arrivals.size * device.burst_bytes
     hits, misses, conflicts = int(result.hits.sum()), int(result.misses.sum()), int(result.conflicts.sum())
@@ -137,7 +137,7 @@ def _traffic(memory: Dram, requests: Requests, result: Replayed, seconds: float)
     }
 
 
-def _commands(device: Device, result: Replayed) -> dict[str, int]:
+def _commands(device: DramChannel, result: ReplayedTrace) -> dict[str, int]:
     hidden = "ACT" if device.protocol == "split" else "ACT1"
     counts = result.issued.sum(axis=0)
     return {name: int(counts[code]) for name, code in COMMANDS.items() if name != hidden and counts[code]}
@@ -159,14 +159,16 @@ def _latency(cycles: Any, clock_hz: int) -> dict[str, Any] | None:
     return found | {"histogram": [{"from_ns": float(a), "to_ns": float(b), "reads": int(n)} for a, b, n in bins if n]}
 
 
-def _standing_j(table: DramTable, share: float, memory: Dram, result: Replayed, seconds: float) -> float:
+def _standing_j(table: DramTable, share: float, memory: DramMemory, result: ReplayedTrace, seconds: float) -> float:
     """Of every rank, a ``share`` of the table's channel, with a row open and with none."""
     opened_s = int(result.opened.sum()) / memory.device.clock_hz
     closed_s = seconds * memory.channels * memory.device.ranks - opened_s
     return (table.background_mw.value * opened_s + table.precharged_mw.value * closed_s) * 1e-3 * share
 
 
-def _energy(standard: str, memory: Dram, width_bits: int, result: Replayed, seconds: float) -> dict[str, Any]:
+def _energy(
+    standard: str, memory: DramMemory, width_bits: int, result: ReplayedTrace, seconds: float
+) -> dict[str, Any]:
     """Joules by cause: the table's energies of commands and bits, and standing power over the time of the trace.
 
     A command is of one native channel, of HBM of one pseudo-channel; ``width_bits`` of all channels together.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from archsim.base import registry
-from archsim.lab.explore.problem import Method, Problem
+from archsim.lab.explore.problem import DesignProblem, SearchMethod
 
 KIND = registry.Kind("design search", "archsim.lab.explore", "explore", defines="method")
 
@@ -13,7 +13,7 @@ def names() -> tuple[str, ...]:
     return tuple(registry.modules(KIND))
 
 
-def make(name: str, problem: Problem) -> Method:
+def make(name: str, problem: DesignProblem) -> SearchMethod:
     """A method that has not been asked yet; raises ConfigError where what it needs is not installed."""
-    found: Method = registry.load(KIND, name).method(problem)
+    found: SearchMethod = registry.load(KIND, name).method(problem)
     return found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import product
 
-from archsim.lab.explore.problem import Method, Once, Problem
+from archsim.lab.explore.problem import DesignProblem, SearchMethod, SingleBatch
 
 
-def method(problem: Problem) -> Method:
+def method(problem: DesignProblem) -> SearchMethod:
     """All points, however many trials."""
-    return Once(list(product(*map(range, problem.shape))))
+    return SingleBatch(list(product(*map(range, problem.shape))))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from archsim.base.errors import ConfigError
-from archsim.lab.explore.problem import Choices, Outcome, Problem
+from archsim.lab.explore.problem import Choices, DesignProblem, PointOutcome
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -33,7 +33,7 @@ class Learner:
     """
 
     def __init__(
-        self, problem: Problem, sampler: BaseSampler, batch: int, first: Sequence[Choices] = (), attempts: int = 1
+        self, problem: DesignProblem, sampler: BaseSampler, batch: int, first: Sequence[Choices] = (), attempts: int = 1
     ) -> None:
         self._problem, self._size, self._first, self._attempts = problem, batch, list(first), attempts
         self._axes = {str(axis): _distribution(*each) for axis, each in enumerate(_each(problem))}
@@ -53,7 +53,7 @@ class Learner:
             asked.append(choices)
         return asked
 
-    def tell(self, outcomes: Sequence[Outcome]) -> None:
+    def tell(self, outcomes: Sequence[PointOutcome]) -> None:
         """See ``Method.tell``. A point without costs is pruned, and further from what is allowed than any other."""
         from optuna.trial import TrialState
 
@@ -101,7 +101,7 @@ class Learner:
                     yield (*point[:axis], other, *point[axis + 1 :])
 
 
-def _each(problem: Problem) -> Iterator[tuple[int, bool]]:
+def _each(problem: DesignProblem) -> Iterator[tuple[int, bool]]:
     """Size of each axis, and whether it is ordered."""
     return zip(problem.shape, problem.ordered, strict=True)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from archsim.lab.explore import qmc
 from archsim.lab.explore.learner import Learner, check_installed
-from archsim.lab.explore.problem import Method, Problem
+from archsim.lab.explore.problem import DesignProblem, SearchMethod
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -24,7 +24,7 @@ ATTEMPTS = 16  # of a child to be a new point
 ETA = 5.0  # index of the mutation: the mean step is 1 / (ETA + 2) of an axis, about one choice where there are seven
 
 
-def method(problem: Problem) -> Method:
+def method(problem: DesignProblem) -> SearchMethod:
     """Batches are generations. Raises ConfigError where Optuna is missing."""
     check_installed("nsga2")
     members = max(LEAST, isqrt(problem.spent))

@@ -11,7 +11,7 @@ Choices = tuple[int, ...]  # of each axis the index of a value
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DesignProblem:
     """``shape``: values of each axis; ``ordered``: whether neighbours on it are alike, as sizes are and dataflows are
     not; ``goals``: costs of a point; ``trials``: points that may be run, each once; equal seeds ask for equal points.
     """
@@ -29,7 +29,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PointOutcome:
     """Of a point: ``costs``, the less the better, None where the point is impossible or failed; ``violations``: of each
     constraint by what share of its bound it is missed, 0 where it is met."""
 
@@ -37,19 +37,19 @@ class Outcome:
     violations: tuple[float, ...] = ()
 
 
-class Method(Protocol):
+class SearchMethod(Protocol):
     """Asked for a batch of points, told what came of each, asked again. What it asks for depends on the problem and on
     what it was told, nothing else."""
 
     def ask(self) -> list[Choices]:
         """Points that were not asked for before; none when the trials are spent."""
 
-    def tell(self, outcomes: Sequence[Outcome]) -> None:
+    def tell(self, outcomes: Sequence[PointOutcome]) -> None:
         """What came of the points of the last batch, in their order."""
 
 
-class Once:
-    """A ``Method`` that learns nothing: one batch of ``points``, in the order of the grid."""
+class SingleBatch:
+    """A ``SearchMethod`` that learns nothing: one batch of ``points``, in the order of the grid."""
 
     def __init__(self, points: Sequence[Choices]) -> None:
         self._points = sorted(points)
@@ -59,5 +59,5 @@ class Once:
         asked, self._points = self._points, []
         return asked
 
-    def tell(self, outcomes: Sequence[Outcome]) -> None:
+    def tell(self, outcomes: Sequence[PointOutcome]) -> None:
         """See ``Method.tell``."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from archsim.lab.explore.problem import Choices, Method, Once, Problem
+from archsim.lab.explore.problem import Choices, DesignProblem, SearchMethod, SingleBatch
 
 AT_A_TIME = 64  # points of the sequence, a power of two as it wants
 
 
-def method(problem: Problem) -> Method:
+def method(problem: DesignProblem) -> SearchMethod:
     """The first points of the sequence."""
-    return Once(points(problem, problem.spent))
+    return SingleBatch(points(problem, problem.spent))
 
 
-def points(problem: Problem, wanted: int) -> list[Choices]:
+def points(problem: DesignProblem, wanted: int) -> list[Choices]:
     """So many points, no more than there are, in the order of the sequence; what is the same point of the grid again is
     left out."""
     wanted = min(wanted, problem.spent)

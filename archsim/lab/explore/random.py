@@ -6,10 +6,10 @@ from math import prod
 
 import numpy as np
 
-from archsim.lab.explore.problem import Method, Once, Problem
+from archsim.lab.explore.problem import DesignProblem, SearchMethod, SingleBatch
 
 
-def method(problem: Problem) -> Method:
+def method(problem: DesignProblem) -> SearchMethod:
     """Each set of points is as likely as any other."""
     drawn = np.random.default_rng(problem.seed).choice(prod(problem.shape), problem.spent, replace=False)
-    return Once(list(zip(*(axis.tolist() for axis in np.unravel_index(drawn, problem.shape)), strict=True)))
+    return SingleBatch(list(zip(*(axis.tolist() for axis in np.unravel_index(drawn, problem.shape)), strict=True)))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from archsim.lab.explore import qmc
 from archsim.lab.explore.learner import Learner, check_installed
-from archsim.lab.explore.problem import Method, Problem
+from archsim.lab.explore.problem import DesignProblem, SearchMethod
 
 BATCH = 8  # points: what a machine simulates at a time
 FIRST = 16  # points before it learns
 
 
-def method(problem: Problem) -> Method:
+def method(problem: DesignProblem) -> SearchMethod:
     """Batches of a fixed size. Raises ConfigError where Optuna is missing."""
     check_installed("tpe")
     from optuna.samplers import TPESampler

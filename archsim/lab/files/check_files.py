@@ -163,11 +163,11 @@ def _mapping(path: Path) -> str:
 
 
 def _sweep(path: Path) -> str:
-    from archsim.lab.sweep.points import Grid
+    from archsim.lab.sweep.points import SweepGrid
     from archsim.lab.sweep.resolve import resolve
 
     sweep = resolve(path).sweep
-    what = f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(Grid(sweep))} points of {len(sweep.models)} models"
+    what = f"sweep '{sweep.name}' of chip '{sweep.chip}', {len(SweepGrid(sweep))} points of {len(sweep.models)} models"
     return "; ".join([what, *sweep.notes])
 
 

@@ -12,7 +12,7 @@ from archsim.base.units import si
 if TYPE_CHECKING:
     from archsim.spec.architecture import Architecture
 
-Lines = list[tuple[str, str]]  # name, what it is
+ShownLines = list[tuple[str, str]]  # name, what it is
 
 
 def kinds() -> tuple[str, ...]:
@@ -20,7 +20,7 @@ def kinds() -> tuple[str, ...]:
     return tuple(_LISTS)
 
 
-def listing(kind: str) -> Lines:
+def listing(kind: str) -> ShownLines:
     """Name and description of everything of ``kind``; raises ConfigError for an unknown kind."""
     if kind not in _LISTS:
         raise ConfigError(f"show: no kind '{kind}'{nearest(kind, _LISTS)}; it has: {', '.join(_LISTS)}")
@@ -41,13 +41,13 @@ def schema(name: str) -> str:
     return schemas.schema(name)
 
 
-def _schemas() -> Lines:
+def _schemas() -> ShownLines:
     from archsim.lab.files import schemas
 
     return list(schemas.names().items())
 
 
-def _chips() -> Lines:
+def _chips() -> ShownLines:
     from archsim.spec.load import load, names
 
     chips = [load(name) for name in names()]
@@ -59,26 +59,26 @@ def _shape(found: Architecture) -> str:
     return f"{arrays} at {si(found.clock_hz, 'Hz')}, {found.technology}"
 
 
-def _models() -> Lines:
+def _models() -> ShownLines:
     from archsim.frontend.load import names
 
     found = names()
     return list(found.items()) if isinstance(found, Mapping) else [(name, "") for name in found]
 
 
-def _scenarios() -> Lines:
+def _scenarios() -> ShownLines:
     from archsim.lab.scenario.find import names
 
     return list(names().items())
 
 
-def _dram() -> Lines:
+def _dram() -> ShownLines:
     from archsim.facts.dram import catalogue
 
     return [(name, _first_line(catalogue.KIND, name)) for name in catalogue.names()]
 
 
-def _technologies() -> Lines:
+def _technologies() -> ShownLines:
     from archsim.spec.locate import config_files
     from archsim.spec.nodes import read
 
@@ -86,13 +86,13 @@ def _technologies() -> Lines:
     return [(name, str(node.value) if node is not None else "") for name, node in found.items()]
 
 
-def _dataflows() -> Lines:
+def _dataflows() -> ShownLines:
     from archsim.facts.dataflows import catalogue
 
     return [(name, _first_line(catalogue.KIND, name)) for name in catalogue.names()]
 
 
-def _topologies() -> Lines:
+def _topologies() -> ShownLines:
     from archsim.facts.noc import catalogue
 
     return [(name, _first_line(catalogue.KIND, name)) for name in catalogue.names()]
@@ -102,7 +102,7 @@ def _first_line(kind: registry.Kind, name: str) -> str:
     return (registry.load(kind, name).__doc__ or "").strip().partition("\n")[0]
 
 
-_LISTS: Mapping[str, Callable[[], Lines]] = {
+_LISTS: Mapping[str, Callable[[], ShownLines]] = {
     "chips": _chips,
     "models": _models,
     "scenarios": _scenarios,

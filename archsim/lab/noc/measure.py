@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from archsim.base.errors import ConfigError
-from archsim.base.progress import Stretch, each, stretch
+from archsim.base.progress import WorkStretch, each, stretch
 from archsim.facts.noc.catalogue import network
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 from archsim.noc import channel_load, traffic
-from archsim.noc.offered import Offered, offer
+from archsim.noc.offered import OfferedLoad, offer
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import replay
 from archsim.report.noc.terminal import SCHEMA
@@ -35,7 +35,7 @@ def quiet(_: str) -> None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class NocOptions:
     """Options of ``archsim noc``; ``rates`` empty: upwards until the network is no longer stable, then the knee."""
 
     topology: str
@@ -53,12 +53,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Network:
-    asked: Asked
+    asked: NocOptions
     topology: Topology
-    routes: Routes
-    pattern: traffic.Traffic
+    routes: RoutingTable
+    pattern: traffic.TrafficPattern
 
-    def offer(self, rate: float) -> Offered:
+    def offer(self, rate: float) -> OfferedLoad:
         asked = self.asked
         return offer(
             self.topology, self.routes, asked.router, self.pattern,
@@ -66,7 +66,7 @@ class _Network:
         )  # fmt: skip
 
 
-def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
+def measure(asked: NocOptions, say: Progress = quiet) -> dict[str, Any]:
     """Everything that ``archsim noc --format json`` prints; raises ConfigError for what cannot be."""
     _check(asked)
     say("building the network")
@@ -94,7 +94,7 @@ def measure(asked: Asked, say: Progress = quiet) -> dict[str, Any]:
     }
 
 
-def described(asked: Asked, topology: Topology) -> dict[str, Any]:
+def described(asked: NocOptions, topology: Topology) -> dict[str, Any]:
     """The network in words and numbers."""
     return {
         "topology": topology.name,
@@ -118,7 +118,7 @@ def link_rows(topology: Topology, loads: Sequence[float]) -> list[dict[str, Any]
     ]
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: NocOptions) -> None:
     if not 1 <= asked.flits <= 1 << 16:
         raise ConfigError(f"--packet: found {asked.flits} flits; allowed 1 to {1 << 16}")
     for rate in asked.rates:
@@ -128,7 +128,7 @@ def _check(asked: Asked) -> None:
             )
 
 
-def _points(net: _Network) -> list[Offered]:
+def _points(net: _Network) -> list[OfferedLoad]:
     if net.asked.rates:
         rates = sorted(set(net.asked.rates))
         return [net.offer(rate) for rate in each(rates, WHAT, LOADS, "{:g}".format)]
@@ -136,9 +136,9 @@ def _points(net: _Network) -> list[Offered]:
         return _knee(net, _upwards(net, told), told)
 
 
-def _upwards(net: _Network, told: Stretch) -> list[Offered]:
+def _upwards(net: _Network, told: WorkStretch) -> list[OfferedLoad]:
     """In equal steps until the network is not stable."""
-    found: list[Offered] = []
+    found: list[OfferedLoad] = []
     for step in range(round(MOST / STEP)):
         rate = round(FIRST + step * STEP, 6)
         told.at = f"{rate:g}"
@@ -149,7 +149,7 @@ def _upwards(net: _Network, told: Stretch) -> list[Offered]:
     return found
 
 
-def _knee(net: _Network, found: list[Offered], told: Stretch) -> list[Offered]:
+def _knee(net: _Network, found: list[OfferedLoad], told: WorkStretch) -> list[OfferedLoad]:
     """Halve the step between the last stable rate and the first that is not."""
     while not found[-1].stable:
         low = found[-2].rate if len(found) > 1 else 0.0
@@ -183,7 +183,7 @@ def _zero_load(net: _Network) -> float:
     return float((lone.ended - times).mean())
 
 
-def _point(point: Offered) -> dict[str, Any]:
+def _point(point: OfferedLoad) -> dict[str, Any]:
     return {
         "rate": point.rate,
         "stable": point.stable,

@@ -14,7 +14,7 @@ import numpy as np
 
 from archsim.facts.noc.catalogue import network
 from archsim.lab.kit.trace_table import Numbers, check, integers, read
-from archsim.lab.noc.measure import Asked, Progress, described, link_rows, quiet
+from archsim.lab.noc.measure import NocOptions, Progress, described, link_rows, quiet
 from archsim.noc.replay import replay
 from archsim.report.noc.terminal import SCHEMA
 
@@ -24,7 +24,7 @@ _TARGETS = re.compile(r"\s*\d{1,9}(\s*\+\s*\d{1,9})*\s*")
 
 
 @dataclass(frozen=True)
-class Packets:
+class PacketTrace:
     """Cycle, source, target and flits of each packet; targets from the number of nodes on are ``groups``."""
 
     times: Numbers
@@ -34,7 +34,7 @@ class Packets:
     groups: tuple[tuple[int, ...], ...]
 
 
-def load(path: Path, nodes: int) -> Packets:
+def load(path: Path, nodes: int) -> PacketTrace:
     """The packets of a file; raises ConfigError (file:line) for the first one that cannot be."""
     table = read(path, ("cycle",), ("source", "target", "flits"), "packets")
     times, sources, flits = (integers(path, table, name) for name in ("cycle", "source", "flits"))
@@ -44,7 +44,7 @@ def load(path: Path, nodes: int) -> Packets:
     check(path, (sources < 0) | (sources >= nodes), sources, "source", f"nodes 0 to {nodes - 1}")
     check(path, (flits < 1) | (flits > MOST_FLITS), flits, "flits", f"1 to {MOST_FLITS}")
     targets, groups = _targets(path, table["target"].to_numpy(), nodes)
-    return Packets(times, sources, targets, flits, groups)
+    return PacketTrace(times, sources, targets, flits, groups)
 
 
 def _targets(path: Path, values: Any, nodes: int) -> tuple[Numbers, tuple[tuple[int, ...], ...]]:
@@ -63,7 +63,7 @@ def _targets(path: Path, values: Any, nodes: int) -> tuple[Numbers, tuple[tuple[
     return found, tuple(known)
 
 
-def deliver(asked: Asked, path: Path, say: Progress = quiet) -> dict[str, Any]:
+def deliver(asked: NocOptions, path: Path, say: Progress = quiet) -> dict[str, Any]:
     """Everything that ``archsim noc --trace FILE --format json`` prints; raises ConfigError for what cannot be."""
     say("building the network")
     topology, routes = network(

@@ -42,9 +42,9 @@ from archsim.ir.result import Result
 from archsim.ir.workload import Workload
 from archsim.lab.run import warnings_of_run
 from archsim.lab.run.dram_figures import dram_figures
-from archsim.lab.run.layer_rows import Facts, layer_rows
+from archsim.lab.run.layer_rows import LayerFacts, layer_rows
 from archsim.repetition import Repetition
-from archsim.sim.attribution import Cube, attribute
+from archsim.sim.attribution import AttributionCube, attribute
 from archsim.sim.critical import critical_cycles, critical_path
 from archsim.sim.mac_breakdown import array_units, mac_breakdown, peak_macs_per_cycle, peak_of_formats
 from archsim.spec.architecture import Architecture, Array
@@ -88,7 +88,7 @@ def macs_by_engine(workload: Workload | None, activity: Activity) -> Macs:
 OWN = ("weight_load", "fill_drain")
 
 
-def array_time(activity: Activity, cube: Cube, arrays: Mapping[str, Array]) -> dict[str, dict[str, int]]:
+def array_time(activity: Activity, cube: AttributionCube, arrays: Mapping[str, Array]) -> dict[str, dict[str, int]]:
     """Layer -> cause -> cycles, summed over ``arrays`` (unit -> the part that it is).
 
     ``compute``: the time that the layer's MACs take at the pace of the formats used; ``edge_underfill``: the rest of
@@ -128,7 +128,7 @@ BOUNDS: FigureBounds = {"area_mm2": "lower", "power_avg_w": "lower"}
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RunOrigin:
     """What the provenance says beside the model and the chip."""
 
     options: RunOptions
@@ -169,14 +169,14 @@ def assemble(
     macs = macs_by_engine(workload, activity)
     peak, used = peak_macs_per_cycle(architecture), peak_of_formats(activity, architecture, dtypes)
     busy = array_time(activity, cube, arrays)
-    facts = Facts(activity, cube.stalls(arrays), critical, energy.by_layer_j(), float(peak), busy)
+    facts = LayerFacts(activity, cube.stalls(arrays), critical, energy.by_layer_j(), float(peak), busy)
     layers = layer_rows(workload, facts)
     watts = power(activity, energy, tables)
     area = tables.area_breakdown_mm2()
     latency_s = activity.total_ps / _PS
     predicted = _predicted(mapping)
     seen = warnings_of_run.figures(activity, layers, predicted, cube.cycles_total)
-    origin = Origin(options, seed, (*warnings, *seen), repetition)
+    origin = RunOrigin(options, seed, (*warnings, *seen), repetition)
     dram = dram_figures(activity, layers, latency_s)
     interval_s = latency_s if repetition is None else repetition.interval_ps / _PS
     return Result(
@@ -295,7 +295,7 @@ def chip_facts(architecture: Architecture) -> ArchitectureFacts:
 
 
 def _provenance(
-    workload: Workload | None, architecture: Architecture, activity: Activity, origin: Origin
+    workload: Workload | None, architecture: Architecture, activity: Activity, origin: RunOrigin
 ) -> Provenance:
     stated = (*(workload.warnings if workload is not None else ()), *architecture.warnings, *origin.warnings)
     return {

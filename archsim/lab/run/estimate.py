@@ -34,7 +34,7 @@ SIMULATED_KINDS = ("mac_breakdown.", "time_breakdown.")
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedActivity:
     """Counts as in Activity, and how long the run takes."""
 
     counts: Mapping[CountKey, int]
@@ -53,7 +53,9 @@ def estimated(job: Job) -> dict[str, Any]:
     reference = sum(found.cycles.values())
     host_ps, host_counts = _on_host(workload.layers, architecture.host)
     total_ps = -(-reference * PS_PER_S // architecture.clock_hz) + host_ps
-    expected = Expected({**found.counts, **host_counts, **_standing(architecture, found.counts, total_ps)}, total_ps)
+    expected = ExpectedActivity(
+        {**found.counts, **host_counts, **_standing(architecture, found.counts, total_ps)}, total_ps
+    )
     tables = tables_for(architecture, found.dtypes)
     energy = account(expected, architecture, tables)
     latency_s, cycles = total_ps / PS_PER_S, to_cycles(total_ps, architecture.clock_hz)
@@ -126,7 +128,7 @@ def _timed(architecture: Architecture) -> list[Memory]:
     return [part for part in architecture.memories if part.kind == "dram" and part.standard != "constant"]
 
 
-def _dram(architecture: Architecture, expected: Expected, peaks: Mapping[str, float]) -> DramFigures:
+def _dram(architecture: Architecture, expected: ExpectedActivity, peaks: Mapping[str, float]) -> DramFigures:
     """What goes over the pins; ``peaks``: bytes per second of each DRAM."""
     latency_s = expected.total_ps / PS_PER_S
     memories = {}

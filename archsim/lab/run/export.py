@@ -28,14 +28,14 @@ from archsim.report.run.markdown import table as markdown_table
 from archsim.report.run.summary import load
 from archsim.report.run.tables import UNITS, flat, layer_table
 
-Tables = Mapping[str, pd.DataFrame]  # name -> rows, in the order in which they are shown
+RunTables = Mapping[str, pd.DataFrame]  # name -> rows, in the order in which they are shown
 
 ENERGY_UNITS = {"energy_j": "J", "share": COUNT, "area_mm2": "mm2"}
 CAUSE_UNITS = {"slots": "MAC", "share": COUNT, "cycles": "cycles"}
 CRITICAL, WAITED = "critical path", "arrays waited"
 
 
-def raw(summary: Summary) -> Tables:
+def raw(summary: Summary) -> RunTables:
     """``figures`` (key, figure, unit), ``causes`` (of the MAC slots), ``layer_causes`` (cycles on the critical path,
     and cycles that arrays waited, by operand), ``energy`` (by part, with its area), ``layers`` (as of layers.csv).
 
@@ -60,7 +60,7 @@ def raw(summary: Summary) -> Tables:
     return {name: rows for name, (rows, _) in tables.items()}
 
 
-def published(summary: Summary) -> Tables:
+def published(summary: Summary) -> RunTables:
     """``figures`` as they stand first on the page, ``causes``, ``energy`` and ``layers`` as text."""
     figures = pd.DataFrame(headline(summary), columns=["figure", "value", "remark"]).map(visible)
     causes = _causes(summary).drop(columns="key").rename(columns={"cycles": "worth"})
@@ -138,22 +138,22 @@ def _texts(rows: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:
     return made
 
 
-Files = Mapping[str, str | bytes]  # name -> content
+ExportedFiles = Mapping[str, str | bytes]  # name -> content
 
 LONG = "layers"  # in LaTeX a longtable, which goes on over pages
 
 
-def _csv(summary: Summary) -> Files:
+def _csv(summary: Summary) -> ExportedFiles:
     return {f"{name}.csv": tabular.csv(rows) for name, rows in raw(summary).items()}
 
 
-def _parquet(summary: Summary) -> Files:
+def _parquet(summary: Summary) -> ExportedFiles:
     tables = dict(raw(summary))
     tables["figures"] = tables["figures"].astype({"figure": float})
     return {f"{name}.parquet": tabular.parquet(rows) for name, rows in tables.items()}
 
 
-def _xlsx(summary: Summary) -> Files:
+def _xlsx(summary: Summary) -> ExportedFiles:
     """A sheet for each table, and the units of their columns."""
     tables = raw(summary)
     units = [(name, column, unit) for name, rows in tables.items() for column, unit in rows.attrs["units"].items()]
@@ -161,7 +161,7 @@ def _xlsx(summary: Summary) -> Files:
     return {"tables.xlsx": tabular.workbook(sheets)}
 
 
-def _tex(summary: Summary) -> Files:
+def _tex(summary: Summary) -> ExportedFiles:
     """Tabulars for booktabs, the layers a longtable, all text escaped."""
     parts = [f"% {visible(title(summary))}"]
     parts += [f"% {name}\n{_latex(name, rows)}" for name, rows in published(summary).items()]
@@ -175,7 +175,7 @@ def _latex(name: str, rows: pd.DataFrame) -> str:
     return text
 
 
-def _md(summary: Summary) -> Files:
+def _md(summary: Summary) -> ExportedFiles:
     parts = [f"## {name}\n\n{_pipes(rows)}" for name, rows in published(summary).items()]
     return {"tables.md": "\n\n".join(parts) + "\n"}
 
@@ -185,7 +185,7 @@ def _pipes(rows: pd.DataFrame) -> str:
     return markdown_table([*rows.columns], alignment(rows), cells)
 
 
-FORMATS: Mapping[str, Callable[[Summary], Files]] = {
+FORMATS: Mapping[str, Callable[[Summary], ExportedFiles]] = {
     "csv": _csv,
     "xlsx": _xlsx,
     "tex": _tex,

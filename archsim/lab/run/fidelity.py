@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import ceil, prod
 
 from archsim.base.errors import ConfigError
-from archsim.ir.program import Command, Node, Program, Region
+from archsim.ir.program import Command, Program, ProgramNode, Region
 from archsim.spec import load
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory
@@ -158,7 +158,7 @@ def _total(program: Program, cost: _Cost) -> int:
     return sum(_of_nodes(queue.body, cost) for queue in program.queues)
 
 
-def _of_nodes(nodes: Iterable[Node], cost: _Cost) -> int:
+def _of_nodes(nodes: Iterable[ProgramNode], cost: _Cost) -> int:
     total = 0
     for node in nodes:
         total += cost(node) if isinstance(node, Command) else node.trips * _of_nodes(node.body, cost)

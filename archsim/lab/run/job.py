@@ -24,11 +24,11 @@ from archsim.report.kit.number_format import counted
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
-    from archsim.graph.lowering.lower import Lowered
+    from archsim.graph.lowering.lower import LoweredModel
     from mapper.options import Options
 
-Model = str | Path | Workload
-Chip = str | Path | Architecture
+ModelLike = str | Path | Workload
+ChipLike = str | Path | Architecture
 Progress = Callable[[str], None]
 
 ASM = ".asm"
@@ -49,8 +49,8 @@ class Job:
     are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
     best is taken); ``workers``: processes that search."""
 
-    model: Model
-    chip: Chip
+    model: ModelLike
+    chip: ChipLike
     batch: int | None = None
     objective: str = "latency"
     dtype: str | None = None
@@ -78,7 +78,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltJob:
     """What the machine needs, and where it comes from; no workload and no mapping for a Program as text.
 
     ``text_sha256`` is the Program's text's, ``mapping_sha256`` the mapping file's, ``warnings`` are the compiler's.
@@ -113,7 +113,7 @@ class Built:
         return found
 
 
-def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> Built:
+def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> BuiltJob:
     """Load model and chip, map and lower; raises Config-, Model-, Mapping- and (.asm) ProgramError.
 
     ``keep``: a mapping of the same model that is taken instead of searching one; refused where the chip cannot run it.
@@ -123,7 +123,7 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
     architecture = load_chip(job)
     if job.is_program:
         program, digest = read_program(job)
-        return Built(architecture, program, text_sha256=digest)
+        return BuiltJob(architecture, program, text_sha256=digest)
     from mapper.compile import compile_model
 
     asked = prepare(job, architecture, say)
@@ -135,13 +135,13 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
     except (ConfigError, MappingError) as error:
         raise asked.explained(error) from None
     warnings = (*asked.strangers, *compiled.warnings)
-    return Built(
+    return BuiltJob(
         architecture, compiled.program, asked.workload, compiled.mapping, warnings, mapping_sha256=asked.mapping_sha256
     )
 
 
 @dataclass(frozen=True)
-class Asked:
+class CompileRequest:
     """What the compiler is asked; ``strangers``: what a mapping file was made for, where that is something else."""
 
     workload: Workload
@@ -149,7 +149,7 @@ class Asked:
     strangers: tuple[str, ...] = ()
     mapping_sha256: str = ""
 
-    def keeping(self, mapping: ModelMapping) -> Asked:
+    def keeping(self, mapping: ModelMapping) -> CompileRequest:
         """The same with every layer and placement of a mapping stated, but for layers of the host, which have none."""
         from mapper.options import Given
 
@@ -165,7 +165,7 @@ class Asked:
         return kind("; ".join([str(error), *self.strangers]))
 
 
-def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Asked:
+def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> CompileRequest:
     """Read the model and the mapping file of a job that is no Program; raises Config-, Model- and MappingError."""
     from mapper.options import Options, resolve_dtypes
 
@@ -180,11 +180,11 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Aske
         refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
     )  # fmt: skip
     if job.mapping is None:
-        return Asked(workload, asked)
+        return CompileRequest(workload, asked)
     from archsim.lab.run import mapping_file
 
     pinned = mapping_file.load(job.mapping)
-    found = Asked(workload, asked, pinned.strangers(workload, architecture), pinned.sha256)
+    found = CompileRequest(workload, asked, pinned.strangers(workload, architecture), pinned.sha256)
     try:
         given = pinned.given(workload, resolve_dtypes(architecture, dtypes))
     except (ConfigError, MappingError) as error:
@@ -245,7 +245,7 @@ def load_workload(job: Job) -> Workload:
     return imported(job).workload
 
 
-def imported(job: Job) -> Lowered:
+def imported(job: Job) -> LoweredModel:
     """The model of a job that names one, as a Workload with the graph it comes from."""
     from archsim.frontend.load import import_model
 

@@ -18,7 +18,7 @@ _PINS = {"pin_read_bytes": 0, "pin_write_bytes": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class LayerFacts:
     """What is known by layer. ``stalls`` and ``critical``: layer -> cause -> cycles; ``energy_j``: layer ->
     joules.
 
@@ -45,7 +45,7 @@ class _Span:
     pins: list[int] = field(default_factory=lambda: [0, 0])
 
 
-def layer_rows(workload: Workload | None, facts: Facts) -> tuple[LayerResult, ...]:
+def layer_rows(workload: Workload | None, facts: LayerFacts) -> tuple[LayerResult, ...]:
     """All rows in order; their critical cycles, energies and DRAM bytes sum to the run's."""
     spans = _spans(facts)
     rows: list[LayerResult] = []
@@ -59,7 +59,7 @@ def layer_rows(workload: Workload | None, facts: Facts) -> tuple[LayerResult, ..
     return (*rows, _row(HOST, "host", host, facts), _row(STATIC, "static", static, facts))
 
 
-def _spans(facts: Facts) -> dict[str, _Span]:
+def _spans(facts: LayerFacts) -> dict[str, _Span]:
     """Layer -> span, in order of first start; every layer that any figure names is there."""
     found: dict[str, _Span] = {}
     for (layer, op), (start_ps, _) in sorted(_starts(facts.activity).items(), key=itemgetter(1)):
@@ -99,7 +99,7 @@ def _starts(activity: Activity) -> dict[tuple[str, str], tuple[int, int]]:
     return found
 
 
-def _row(name: str, op: str, span: _Span, facts: Facts, layer: Layer | None = None) -> LayerResult:
+def _row(name: str, op: str, span: _Span, facts: LayerFacts, layer: Layer | None = None) -> LayerResult:
     hz = facts.activity.clock_hz
     start, end = to_cycles(span.start_ps or 0, hz), to_cycles(span.end_ps, hz)
     stalls, critical = facts.stalls.get(name, {}), facts.critical.get(name, {})

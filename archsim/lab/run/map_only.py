@@ -13,7 +13,7 @@ from archsim.report.run.loopnest import loop_nest
 
 
 @dataclass(frozen=True)
-class Mapped:
+class MappedModel:
     """A model and its mapping; ``warnings`` are the compiler's."""
 
     workload: Workload
@@ -21,12 +21,12 @@ class Mapped:
     warnings: tuple[str, ...] = ()
 
 
-def mapped(job: Job, say: Progress = quiet) -> Mapped:
+def mapped(job: Job, say: Progress = quiet) -> MappedModel:
     """The mapping of the job's model; raises ConfigError for a Program, which is mapped already."""
     built = None if job.is_program else build(job, say)
     if built is None or built.mapping is None or built.workload is None:
         raise ConfigError(f"{job.model}: a Program is mapped already; map the model it came from")
-    return Mapped(built.workload, built.mapping, built.warnings)
+    return MappedModel(built.workload, built.mapping, built.warnings)
 
 
 def texts(mapping: ModelMapping, layer: str | None = None) -> Iterator[str]:

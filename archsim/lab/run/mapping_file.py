@@ -22,7 +22,7 @@ YAML, TEXT = (".yaml", ".yml"), (".txt",)
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedMapping:
     """A mapping file as read: what it states, and of what it was made."""
 
     path: Path
@@ -96,7 +96,7 @@ class Pinned:
                 yield f"{self.path} was made for another {what} '{name}' (sha256 {digest[:12]}, this one is {has[:12]})"
 
 
-def load(path: Path) -> Pinned:
+def load(path: Path) -> PinnedMapping:
     """Read a mapping file; raises ConfigError with file:line and what is allowed."""
     from archsim.ir.text import mapping_file_from_text, mapping_file_from_yaml
     from archsim.lab.kit.text import read_text
@@ -104,7 +104,7 @@ def load(path: Path) -> Pinned:
     _check_suffix(path)
     read = mapping_file_from_text if path.suffix in TEXT else mapping_file_from_yaml
     text = read_text(path)
-    return Pinned(path, read(text, str(path)), hashlib.sha256(text.encode()).hexdigest())
+    return PinnedMapping(path, read(text, str(path)), hashlib.sha256(text.encode()).hexdigest())
 
 
 def to_text(mapping: ModelMapping, workload: Workload | None = None) -> str:

@@ -18,7 +18,7 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory
 
 if TYPE_CHECKING:
-    from archsim.facts.dram.device import Device, Dram
+    from archsim.facts.dram.device import DramChannel, DramMemory
     from mapper.costs import Outer
 
 RUN_STEP = 2  # runs that are measured: each 4 times as long as the one before
@@ -52,7 +52,7 @@ def _outer(part: Memory, architecture: Architecture) -> Outer | None:
     )  # fmt: skip
 
 
-def _offered(part: Memory, architecture: Architecture, device: Device) -> Iterator[float]:
+def _offered(part: Memory, architecture: Architecture, device: DramChannel) -> Iterator[float]:
     """Bytes that all ports of a DRAM, and all engines, offer in a second at most; infinite without a limit."""
     noc, dma = architecture.noc, architecture.dma
     places = () if noc is None else noc.shared.get(part.name, ())  # of a DRAM behind another memory none: one port
@@ -60,13 +60,13 @@ def _offered(part: Memory, architecture: Architecture, device: Device) -> Iterat
     yield architecture.cores * dma.channels * (1 if dma.merged else 2) * _of_engine(architecture, device)
 
 
-def _of_port(part: Memory, device: Device) -> float:
+def _of_port(part: Memory, device: DramChannel) -> float:
     """Bytes that a port of a DRAM offers in a second at most."""
     requests = part.control.requests
     return inf if requests is None else float(requests * device.clock_hz * device.burst_bytes)
 
 
-def _of_engine(architecture: Architecture, device: Device) -> float:
+def _of_engine(architecture: Architecture, device: DramChannel) -> float:
     """Bytes that an engine offers a DRAM in a second at most."""
     dma = architecture.dma
     if dma.requests is None:
@@ -74,22 +74,22 @@ def _of_engine(architecture: Architecture, device: Device) -> float:
     return float(dma.requests * min(dma.clock_hz, device.clock_hz) * device.burst_bytes)
 
 
-def device_of(part: Memory) -> Dram:
+def device_of(part: Memory) -> DramMemory:
     """The DRAM that a part is, by its standard."""
     from archsim.facts.dram import catalogue
 
     return catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
 
 
-def _shares(part: Memory, dram: Dram, cores: int) -> Shares:
+def _shares(part: Memory, dram: DramMemory, cores: int) -> Shares:
     """What is left of the peak by streams, up to one for each core, and run, up to where the next one begins."""
     from archsim.facts.dram.bit_order import mapped
-    from archsim.memory.dram.sampling import CROWDS, Sampler
+    from archsim.memory.dram.sampling import CROWDS, PatternSampler
     from archsim.memory.offchip import policy_of
 
     mapping, interleave = mapped(part.control.address_map, dram)
     device = dram.device
-    sampler = Sampler(dram, policy_of(part.control), mapping, interleave * device.burst_bytes)
+    sampler = PatternSampler(dram, policy_of(part.control), mapping, interleave * device.burst_bytes)
     most = dram.channels * device.columns * device.groups * device.burst_bytes // RUNS_TOGETHER
     runs = [device.burst_bytes << bit for bit in range(0, (most // device.burst_bytes).bit_length(), RUN_STEP)]
     streams = [1, *(crowd for crowd in reversed(CROWDS) if crowd <= cores)]

@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_or
 
 from archsim.ir import result
 from archsim.ir.causes import MEANINGS, SINCE_SECOND
-from archsim.ir.keys import SECOND, TABLE, TEXT, Causes, Items, Key
-from archsim.report.run.details import Details
+from archsim.ir.keys import SECOND, TABLE, TEXT, CauseKeys, ItemTypes, ResultKey
+from archsim.report.run.details import RunDetails
 
 Json = dict[str, Any]
 _PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
-_DETAILS = Annotated[Details, Key(TABLE, "What pages draw beyond the public keys.")]
+_DETAILS = Annotated[RunDetails, ResultKey(TABLE, "What pages draw beyond the public keys.")]
 
 
 class _Field:
@@ -28,7 +28,7 @@ class _Field:
         if get_origin(hint) is NotRequired:
             hint, optional = get_args(hint)[0], True
         self.hint, self.optional = hint, optional
-        self.key = next((item for item in _said(hint) if isinstance(item, Key)), None)
+        self.key = next((item for item in _said(hint) if isinstance(item, ResultKey)), None)
 
     @property
     def since_second(self) -> bool:
@@ -90,9 +90,9 @@ def _form(hint: Any, said: tuple[Any, ...] = ()) -> Json:
         return _form(get_args(hint)[0], _said(hint))
     arguments = get_args(hint)
     for item in said:
-        if isinstance(item, Causes):
+        if isinstance(item, CauseKeys):
             return _causes(hint, item)
-        if isinstance(item, Items):
+        if isinstance(item, ItemTypes):
             return {"type": "array", "prefixItems": [_form(each) for each in item.types], "items": False,
                     "minItems": len(item.types)}  # fmt: skip
     if hint in _PLAIN:
@@ -115,7 +115,7 @@ def _many(origin: Any, arguments: tuple[Any, ...]) -> Json:
     raise TypeError(f"results hold no {origin}")
 
 
-def _causes(hint: Any, causes: Causes) -> Json:
+def _causes(hint: Any, causes: CauseKeys) -> Json:
     """A word that is a cause, or a mapping by cause."""
     if hint is str:
         return {"enum": list(causes.names)}
@@ -141,7 +141,7 @@ def _added(keys: Mapping[str, _Field]) -> Json:
 def _further(hint: Any) -> Json:
     """What the second schema requires inside a value."""
     said, bare = _said(hint), get_args(hint)[0] if get_origin(hint) is Annotated else hint
-    if any(isinstance(item, Causes) and item.whole for item in said):
+    if any(isinstance(item, CauseKeys) and item.whole for item in said):
         return {"required": list(SINCE_SECOND)}
     if is_typeddict(bare) or is_dataclass(bare):
         return _added(_fields(bare))

@@ -15,7 +15,7 @@ from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
 from archsim.lab.run.fidelity import affordable
-from archsim.lab.run.job import Built, Job, Progress, build, quiet
+from archsim.lab.run.job import BuiltJob, Job, Progress, build, quiet
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class RunResult:
     """
 
     result: Result
-    built: Built
+    built: BuiltJob
     why: tuple[WhyRow, ...] = ()
     _memo: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -201,7 +201,7 @@ def _figures(objective: str, result: Result) -> tuple[float, float]:
     return result.cycles_total, result.energy_j
 
 
-def simulated(job: Job, built: Built, say: Progress = quiet) -> Result:
+def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
     """Check and simulate the Program, and account for what it did."""
     from archsim.ir.check.program import check
     from archsim.lab.run.account import assemble

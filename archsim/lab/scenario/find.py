@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from archsim.base.errors import ArchsimError, ConfigError, nearest, placed
 from archsim.lab.kit.text import read_text
-from archsim.lab.scenario.form import SCHEMA, Scenario, Stream, read
+from archsim.lab.scenario.form import SCHEMA, FrameStream, Scenario, read
 from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import read as read_nodes
 
@@ -23,7 +23,7 @@ _SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedScenario:
     """A scenario with the workload of each of its streams, equal ones read once."""
 
     scenario: Scenario
@@ -63,7 +63,7 @@ def find(name_or_path: str | Path) -> Path:
     raise ConfigError(f"no scenario '{name_or_path}'{nearest(str(name_or_path), known)}; known: {', '.join(known)}")
 
 
-def load(name_or_path: str | Path) -> Loaded:
+def load(name_or_path: str | Path) -> LoadedScenario:
     """A scenario and its models, which are named, or paths relative to its file.
 
     Raises ConfigError and ModelError with file:line:column.
@@ -74,10 +74,10 @@ def load(name_or_path: str | Path) -> Loaded:
     found = replace(found, streams=tuple([replace(each, model=_beside(path, each.model)) for each in found.streams]))
     read_once: dict[tuple[object, ...], Workload] = {}
     workloads = {stream.name: _workload(stream, read_once) for stream in found.streams}
-    return Loaded(found, workloads, hashlib.sha256(text.encode()).hexdigest())
+    return LoadedScenario(found, workloads, hashlib.sha256(text.encode()).hexdigest())
 
 
-def _workload(stream: Stream, known: dict[tuple[object, ...], Workload]) -> Workload:
+def _workload(stream: FrameStream, known: dict[tuple[object, ...], Workload]) -> Workload:
     from archsim.frontend.load import load_model
 
     key = (stream.model, stream.batch, tuple(sorted(stream.parameters.items())))

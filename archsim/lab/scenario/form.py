@@ -22,14 +22,14 @@ from archsim.base.units import PS_PER_S
 from archsim.lab.scenario import schema
 from archsim.lab.scenario.words import SCENARIO
 from archsim.spec import settings
-from archsim.spec.nodes import Mark, Node, parse
+from archsim.spec.nodes import FileNode, Mark, parse
 from archsim.spec.problems import Problems, validate
 
 SCHEMA = SCENARIO
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class FrameStream:
     """Frames of ``model`` (a name or a path) at a rate; ``deadline_ps`` from a frame's release on."""
 
     name: str
@@ -49,7 +49,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Sleep:
+class ChipSleep:
     """The chip while no frame waits: what it draws, and how long it takes to wake at the next one."""
 
     power_w: Fraction
@@ -74,10 +74,10 @@ class Scenario:
     name: str
     description: str
     source: str
-    streams: tuple[Stream, ...]
+    streams: tuple[FrameStream, ...]
     policy: str = "edf"
     preempt: str = "never"
-    sleep: Sleep | None = None
+    sleep: ChipSleep | None = None
     points: tuple[OperatingPoint, ...] = ()
 
 
@@ -101,12 +101,12 @@ def read(text: str, path: str = "<text>") -> Scenario:
         tuple(_stream(name, stream, root.mapping["streams"].mapping[name]) for name, stream in found.streams.items()),
         queue.policy,
         queue.preempt,
-        Sleep(found.sleep.power, found.sleep.wake, found.sleep.source) if found.sleep else None,
+        ChipSleep(found.sleep.power, found.sleep.wake, found.sleep.source) if found.sleep else None,
         tuple(_point(name, point, root.mapping["points"].mapping[name]) for name, point in found.points.items()),
     )
 
 
-def _check(root: Node, problems: Problems) -> None:
+def _check(root: FileNode, problems: Problems) -> None:
     """A scenario has streams; an operating point sets something, and what chips have."""
     streams = root.mapping.get("streams")
     if streams is not None and streams.value == {}:
@@ -121,14 +121,14 @@ def _check(root: Node, problems: Problems) -> None:
             settings.check(values.mapping, f"points.{name}.set", problems)
 
 
-def _stream(name: str, found: schema.Stream, node: Node) -> Stream:
+def _stream(name: str, found: schema.Stream, node: FileNode) -> FrameStream:
     period = PS_PER_S / found.rate
     due = period if found.deadline is None else found.deadline
     place = f"{node.mapping['model'].mark}: streams.{name}.model"
-    return Stream(name, found.model, period, due, found.offset, found.batch, found.parameters, found.dtype, place)
+    return FrameStream(name, found.model, period, due, found.offset, found.batch, found.parameters, found.dtype, place)
 
 
-def _point(name: str, found: schema.Point, node: Node) -> OperatingPoint:
+def _point(name: str, found: schema.Point, node: FileNode) -> OperatingPoint:
     stated = node.mapping["set"].mapping
     marks = {key: child.mark for key, child in stated.items()}
     return OperatingPoint(name, {key: child.plain() for key, child in stated.items()}, found.source, marks)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from math import floor, lcm
 
 from archsim.base.errors import ConfigError
-from archsim.lab.scenario.form import Stream
+from archsim.lab.scenario.form import FrameStream
 
 MOST_FRAMES = 100_000  # of a hyperperiod
 _LONG_PS = 10**24
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Frame:
+class ScenarioFrame:
     """Frame ``number`` of a stream (its place in the scenario); instants in ps."""
 
     release_ps: int
@@ -28,7 +28,7 @@ class Frame:
     deadline_ps: int
 
 
-def hyperperiod_ps(streams: Sequence[Stream]) -> int:
+def hyperperiod_ps(streams: Sequence[FrameStream]) -> int:
     """The period of all streams together; raises ConfigError when it holds too many frames."""
     found = lcm(*[stream.period_ps.numerator for stream in streams])
     frames = sum(frames_of(stream, found) for stream in streams)
@@ -43,18 +43,18 @@ def hyperperiod_ps(streams: Sequence[Stream]) -> int:
     return found
 
 
-def frames_of(stream: Stream, hyperperiod: int) -> int:
+def frames_of(stream: FrameStream, hyperperiod: int) -> int:
     """Frames of a stream in a hyperperiod."""
     return int(hyperperiod / stream.period_ps)
 
 
-def released(streams: Sequence[Stream], until_ps: int) -> list[Frame]:
+def released(streams: Sequence[FrameStream], until_ps: int) -> list[ScenarioFrame]:
     """All frames released before an instant, in order of release, then of streams."""
     found = []
     for place, stream in enumerate(streams):
         number = 0
         while (release := stream.offset_ps + floor(number * stream.period_ps)) < until_ps:
             due = stream.offset_ps + floor(number * stream.period_ps + stream.deadline_ps)
-            found.append(Frame(release, place, number, due))
+            found.append(ScenarioFrame(release, place, number, due))
             number += 1
     return sorted(found)

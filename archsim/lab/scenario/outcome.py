@@ -14,24 +14,24 @@ from fractions import Fraction
 
 from archsim.base.errors import ConfigError
 from archsim.energy.chip_tables import NW_PER_W, ZJ_PER_J
-from archsim.lab.scenario.form import Scenario, Sleep
+from archsim.lab.scenario.form import ChipSleep, Scenario
 from archsim.lab.scenario.frames import frames_of, hyperperiod_ps
-from archsim.lab.scenario.serve import Service
-from archsim.lab.scenario.timeline import Done, Server, Window, steady, urgency
+from archsim.lab.scenario.serve import FrameService
+from archsim.lab.scenario.timeline import FrameDone, FrameServer, SteadyWindow, steady, urgency
 
 _PS = 10**12
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScenarioOutcome:
     """A steady timeline of ``services`` with the power ``idle_nw`` (by part) at rest."""
 
-    services: tuple[Service, ...]
-    window: Window
+    services: tuple[FrameService, ...]
+    window: SteadyWindow
     idle_nw: Mapping[str, int]
-    sleep: Sleep | None
+    sleep: ChipSleep | None
 
-    def done(self, place: int) -> list[Done]:
+    def done(self, place: int) -> list[FrameDone]:
         """Frames of a stream that are done in it."""
         return [each for each in self.window.done if each.frame.stream == place]
 
@@ -91,27 +91,27 @@ class Outcome:
         return max(*[service.peak_w for service in self.services], self.idle_total_nw / NW_PER_W)
 
 
-def load(services: Sequence[Service]) -> Fraction:
+def load(services: Sequence[FrameService]) -> Fraction:
     """Share of time that runs take at the streams' rates, exactly."""
     return sum((service.run_ps / service.stream.period_ps for service in services), Fraction(0))
 
 
-def outcome(scenario: Scenario, services: tuple[Service, ...], idle_nw: Mapping[str, int]) -> Outcome:
+def outcome(scenario: Scenario, services: tuple[FrameService, ...], idle_nw: Mapping[str, int]) -> ScenarioOutcome:
     """Serve the frames; raises ConfigError for streams that need more time than there is."""
     check_load(services)
     length = hyperperiod_ps(scenario.streams)
     whole = scenario.preempt == "never"
     cuts = [(service.run_ps,) if whole else service.layer_ends_ps for service in services]
-    server = Server(
+    server = FrameServer(
         cuts, urgency(scenario.policy, scenario.streams), scenario.sleep.wake_ps if scenario.sleep else None
     )
-    found = Outcome(services, steady(scenario.streams, server, length), idle_nw, scenario.sleep)
+    found = ScenarioOutcome(services, steady(scenario.streams, server, length), idle_nw, scenario.sleep)
     for place, stream in enumerate(scenario.streams):
         assert len(found.done(place)) == frames_of(stream, found.window.length_ps)
     return found
 
 
-def check_load(services: Sequence[Service]) -> None:
+def check_load(services: Sequence[FrameService]) -> None:
     """Raises ConfigError with every stream's share when they need more time than there is."""
     found = load(services)
     if found <= 1:

@@ -14,14 +14,14 @@ from archsim.base.units import PS_PER_S
 from archsim.energy.chip_tables import NW_PER_W
 from archsim.energy.exact_sums import joules, total_joules
 from archsim.lab.scenario.form import Scenario
-from archsim.lab.scenario.outcome import Outcome
+from archsim.lab.scenario.outcome import ScenarioOutcome
 from archsim.lab.scenario.serve import facts
-from archsim.lab.scenario.timeline import Window
+from archsim.lab.scenario.timeline import SteadyWindow
 
 MOST_SLICES = 2000  # of the timeline that pages draw
 
 
-def numbers(found: Outcome) -> dict[str, Any]:
+def numbers(found: ScenarioOutcome) -> dict[str, Any]:
     """Everything of an outcome that is a number, in the documented order."""
     window, energy, parts = found.window, found.energy_zj, found.parts_zj
     total = sum(energy.values())
@@ -50,7 +50,7 @@ def numbers(found: Outcome) -> dict[str, Any]:
     }
 
 
-def _stream(found: Outcome, place: int) -> dict[str, Any]:
+def _stream(found: ScenarioOutcome, place: int) -> dict[str, Any]:
     service, done = found.services[place], found.done(place)
     responses, slacks = [each.response_ps for each in done], [each.slack_ps for each in done]
     return {
@@ -67,7 +67,7 @@ def _stream(found: Outcome, place: int) -> dict[str, Any]:
     }
 
 
-def timeline(window: Window, scenario: Scenario) -> dict[str, Any]:
+def timeline(window: SteadyWindow, scenario: Scenario) -> dict[str, Any]:
     """The hyperperiod as pages draw it: ``slices`` [stream or None while it wakes, frame, start_s, end_s, missed],
     ``releases`` [stream, release_s, deadline_s] of the frames in them, ``until_s`` where they end."""
     shown = window.slices[:MOST_SLICES]

@@ -21,12 +21,12 @@ from archsim.base.version import __version__
 from archsim.energy.chip import tables_for
 from archsim.lab.run.job import Job, Progress, load_chip, quiet
 from archsim.lab.run.run import RunResult
-from archsim.lab.scenario.find import Loaded, load
+from archsim.lab.scenario.find import LoadedScenario, load
 from archsim.lab.scenario.form import OperatingPoint, Scenario
-from archsim.lab.scenario.outcome import Outcome, check_load, outcome
+from archsim.lab.scenario.outcome import ScenarioOutcome, check_load, outcome
 from archsim.lab.scenario.outcome import load as load_of
 from archsim.lab.scenario.result import numbers, scalars_of, timeline
-from archsim.lab.scenario.serve import Service, services
+from archsim.lab.scenario.serve import FrameService, services
 from archsim.lab.scenario.words import SCHEMA
 from archsim.spec.architecture import Architecture
 
@@ -80,12 +80,12 @@ class ScenarioRun:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedPoint:
     """An operating point (None: the chip as it is) with the frames on it; no ``outcome`` with a load above 1."""
 
     point: OperatingPoint | None
-    services: tuple[Service, ...]
-    outcome: Outcome | None
+    services: tuple[FrameService, ...]
+    outcome: ScenarioOutcome | None
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -102,7 +102,7 @@ def execute(job: Job, say: Progress = quiet) -> ScenarioRun:
     return serve(load(job.model), job, say)
 
 
-def serve(loaded: Loaded, job: Job, say: Progress = quiet) -> ScenarioRun:
+def serve(loaded: LoadedScenario, job: Job, say: Progress = quiet) -> ScenarioRun:
     """As ``execute`` for a scenario that was read."""
     scenario = loaded.scenario
     _check_points(scenario, job)
@@ -127,14 +127,14 @@ def _check_points(scenario: Scenario, job: Job) -> None:
                 )
 
 
-def _try(loaded: Loaded, point: OperatingPoint | None, job: Job, say: Progress) -> Tried:
+def _try(loaded: LoadedScenario, point: OperatingPoint | None, job: Job, say: Progress) -> TriedPoint:
     chip = _chip(job, point)
     on = replace(job, chip=chip, values={}, fidelity=None)
     told = f"{point.name}: " if point else ""
     found = services(loaded, on, lambda step: say(told + step))
     if load_of(found) > 1:
-        return Tried(point, found, None)
-    return Tried(point, found, outcome(loaded.scenario, found, idle_nw(chip)))
+        return TriedPoint(point, found, None)
+    return TriedPoint(point, found, outcome(loaded.scenario, found, idle_nw(chip)))
 
 
 def _chip(job: Job, point: OperatingPoint | None) -> Architecture:
@@ -155,7 +155,7 @@ def idle_nw(chip: Architecture) -> dict[str, int]:
     return {name: table.idle_nw for name, table in tables_for(chip).parts.items()}
 
 
-def _summary(loaded: Loaded, job: Job, tried: Sequence[Tried], best: Tried) -> dict[str, Any]:
+def _summary(loaded: LoadedScenario, job: Job, tried: Sequence[TriedPoint], best: TriedPoint) -> dict[str, Any]:
     scenario, found = loaded.scenario, best.outcome
     assert found is not None
     return {
@@ -175,7 +175,7 @@ def _summary(loaded: Loaded, job: Job, tried: Sequence[Tried], best: Tried) -> d
     }
 
 
-def _row(tried: Tried) -> dict[str, Any]:
+def _row(tried: TriedPoint) -> dict[str, Any]:
     assert tried.point is not None
     shown = {"point": tried.point.name, "set": {key: str(value) for key, value in tried.point.values.items()}}
     if tried.outcome is None:
@@ -184,7 +184,7 @@ def _row(tried: Tried) -> dict[str, Any]:
     return {**shown, **scalars_of(numbers(tried.outcome))}
 
 
-def _provenance(loaded: Loaded, job: Job, best: Tried) -> dict[str, Any]:
+def _provenance(loaded: LoadedScenario, job: Job, best: TriedPoint) -> dict[str, Any]:
     told = [
         f"{service.stream.name}: {text}"
         for service in best.services
@@ -207,7 +207,7 @@ def _provenance(loaded: Loaded, job: Job, best: Tried) -> dict[str, Any]:
     }
 
 
-def _sources(scenario: Scenario, best: Tried) -> dict[str, str]:
+def _sources(scenario: Scenario, best: TriedPoint) -> dict[str, str]:
     """Key path to source: the scenario's own figures, then those of the chip's power at rest."""
     chip = best.services[0].result.built.architecture
     found = {"scenario": scenario.source}

@@ -15,7 +15,7 @@ from archsim.lab.scenario.words import PREEMPTS, RESERVED, SCENARIO
 from archsim.spec import json_forms as j
 from archsim.spec import value_domains as d
 from archsim.spec.schema_base import Section, Source
-from archsim.spec.value_domains import Words
+from archsim.spec.value_domains import DomainWords
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 POLICIES = ("edf", "rate_monotonic", "fifo")
@@ -105,7 +105,9 @@ class Scenario(Section):
     source: Source = Field(description="where the rates and models come from")
     streams: Annotated[
         dict[Annotated[str, _stream_name()], Stream],
-        Words("names of streams, each with its model and rate, such as {eye: {model: eye_tracking, rate: 60 Hz}}"),
+        DomainWords(
+            "names of streams, each with its model and rate, such as {eye: {model: eye_tracking, rate: 60 Hz}}"
+        ),
     ] = Field(description="name to a model with its rate")
     queue: Queue | None = Field(None, description="order of waiting frames")
     sleep: Sleep | None = Field(None, description="the chip while no frame waits; awake unless stated")

@@ -13,17 +13,17 @@ from archsim.energy.chip_tables import ZJ_PER_J
 from archsim.ir.workload import Workload
 from archsim.lab.run.job import Job, Progress
 from archsim.lab.run.run import RunResult, execute
-from archsim.lab.scenario.find import Loaded
-from archsim.lab.scenario.form import Stream
+from archsim.lab.scenario.find import LoadedScenario
+from archsim.lab.scenario.form import FrameStream
 
 _PS = 10**12
 
 
 @dataclass(frozen=True)
-class Service:
+class FrameService:
     """A frame: its time, the instants of it at which a layer ends, its energy by part in zJ, its peak power."""
 
-    stream: Stream
+    stream: FrameStream
     run_ps: int
     layer_ends_ps: tuple[int, ...]
     parts_zj: Mapping[str, int]
@@ -36,7 +36,7 @@ class Service:
         return sum(self.parts_zj.values())
 
 
-def services(loaded: Loaded, job: Job, say: Progress) -> tuple[Service, ...]:
+def services(loaded: LoadedScenario, job: Job, say: Progress) -> tuple[FrameService, ...]:
     """A frame of each stream on the job's chip; raises ArchsimError's children as a run does."""
     runs: dict[tuple[str, str | None], RunResult] = {}
     found = []
@@ -49,7 +49,7 @@ def services(loaded: Loaded, job: Job, say: Progress) -> tuple[Service, ...]:
     return tuple(found)
 
 
-def service(stream: Stream, run: RunResult) -> Service:
+def service(stream: FrameStream, run: RunResult) -> FrameService:
     """A frame as a run of its model says."""
     activity = run.result.activity
     if activity is None:
@@ -57,10 +57,10 @@ def service(stream: Stream, run: RunResult) -> Service:
     total, hz = activity.total_ps, activity.clock_hz
     ends = {min(layer.cycles_end * _PS // hz, total) for layer in run.result.layers if layer.cycles_end}
     parts = {name: round(joules * ZJ_PER_J) for name, joules in run.result.energy_breakdown_j.items()}
-    return Service(stream, total, tuple(sorted(ends | {total})), parts, run.result.power_peak_w, run)
+    return FrameService(stream, total, tuple(sorted(ends | {total})), parts, run.result.power_peak_w, run)
 
 
-def _run(workload: Workload, stream: Stream, job: Job, say: Progress) -> RunResult:
+def _run(workload: Workload, stream: FrameStream, job: Job, say: Progress) -> RunResult:
     say(f"{stream.name}: {workload.name}")
     try:
         return execute(replace(job, model=workload, dtype=stream.dtype), say)
@@ -68,7 +68,7 @@ def _run(workload: Workload, stream: Stream, job: Job, say: Progress) -> RunResu
         raise ConfigError(f"stream {stream.name}: {error}") from None
 
 
-def facts(service: Service) -> dict[str, Any]:
+def facts(service: FrameService) -> dict[str, Any]:
     """Of a stream and its run, as plain data."""
     stream, summary = service.stream, service.result.result
     return {

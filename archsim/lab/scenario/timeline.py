@@ -16,23 +16,23 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from archsim.base.errors import SimulationError
-from archsim.lab.scenario.form import Stream
-from archsim.lab.scenario.frames import Frame, released
+from archsim.lab.scenario.form import FrameStream
+from archsim.lab.scenario.frames import ScenarioFrame, released
 
-Urgency = Callable[[Frame], tuple[int, ...]]
+Urgency = Callable[[ScenarioFrame], tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class TimelineSlice:
     """The chip works on ``frame`` (None: it wakes) from start to end; ``last``: the frame is done at the end."""
 
-    frame: Frame | None
+    frame: ScenarioFrame | None
     start_ps: int
     end_ps: int
     last: bool = False
 
 
-def urgency(policy: str, streams: Sequence[Stream]) -> Urgency:
+def urgency(policy: str, streams: Sequence[FrameStream]) -> Urgency:
     """A key of frames, the most urgent first; all of a scenario's frames have different ones."""
     rank = sorted(range(len(streams)), key=lambda place: (streams[place].period_ps, place))
     places = {place: at for at, place in enumerate(rank)}
@@ -44,19 +44,19 @@ def urgency(policy: str, streams: Sequence[Stream]) -> Urgency:
     return keys[policy]
 
 
-class Server:
+class FrameServer:
     """``cuts_ps``: for each stream the instants of its run at which it may be cut, the run's end the last;
     ``wake_ps``: None for a chip that never sleeps."""
 
     def __init__(self, cuts_ps: Sequence[Sequence[int]], key: Urgency, wake_ps: int | None = None) -> None:
         self._cuts, self._key, self._wake = cuts_ps, key, wake_ps
 
-    def serve(self, frames: Sequence[Frame]) -> list[Slice]:
+    def serve(self, frames: Sequence[ScenarioFrame]) -> list[TimelineSlice]:
         """The slices of all ``frames`` (in order of release), one behind the other."""
         self._frames, self._next = frames, 0
-        self._ready: list[tuple[tuple[int, ...], Frame]] = []
-        self._done: dict[Frame, int] = {}
-        slices: list[Slice] = []
+        self._ready: list[tuple[tuple[int, ...], ScenarioFrame]] = []
+        self._done: dict[ScenarioFrame, int] = {}
+        slices: list[TimelineSlice] = []
         now = 0
         while self._ready or self._next < len(frames):
             if not self._ready:
@@ -65,13 +65,13 @@ class Server:
             now = self._run(now, slices)
         return slices
 
-    def _rest(self, now: int, slices: list[Slice]) -> int:
+    def _rest(self, now: int, slices: list[TimelineSlice]) -> int:
         """When the next frame may start: at its release, behind the wake-up where there was time to sleep."""
         release = self._frames[self._next].release_ps
         if release <= now or self._wake is None:
             return max(now, release)
         if self._wake:
-            slices.append(Slice(None, release, release + self._wake))
+            slices.append(TimelineSlice(None, release, release + self._wake))
         return release + self._wake
 
     def _admit(self, until: int) -> None:
@@ -80,19 +80,19 @@ class Server:
             heappush(self._ready, (self._key(frame), frame))
             self._next += 1
 
-    def _run(self, now: int, slices: list[Slice]) -> int:
+    def _run(self, now: int, slices: list[TimelineSlice]) -> int:
         _, frame = heappop(self._ready)
         cuts, before = self._cuts[frame.stream], self._done.pop(frame, 0)
         end = now + cuts[-1] - before
         stop = end if len(cuts) == 1 else self._cut(frame, now, before, end)
-        slices.append(Slice(frame, now, stop, stop == end))
+        slices.append(TimelineSlice(frame, now, stop, stop == end))
         self._admit(stop)
         if stop < end:
             self._done[frame] = before + stop - now
             heappush(self._ready, (self._key(frame), frame))
         return stop
 
-    def _cut(self, frame: Frame, now: int, before: int, end: int) -> int:
+    def _cut(self, frame: ScenarioFrame, now: int, before: int, end: int) -> int:
         """When a frame that runs from ``now`` leaves: the first cut at or behind a more urgent one's release."""
         cuts, mine = self._cuts[frame.stream], self._key(frame)
         for number in range(self._next, len(self._frames)):
@@ -106,14 +106,14 @@ class Server:
 
 _FIRST, _MOST = 4, 256  # hyperperiods that are looked at
 
-State = tuple[object, ...]
+TimelineState = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class FrameDone:
     """A frame and when it was done."""
 
-    frame: Frame
+    frame: ScenarioFrame
     end_ps: int
 
     @property
@@ -128,13 +128,13 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class SteadyWindow:
     """What repeats: its slices, cut at its ends, and the frames that are done in it."""
 
     start_ps: int
     length_ps: int
-    slices: tuple[Slice, ...]
-    done: tuple[Done, ...]
+    slices: tuple[TimelineSlice, ...]
+    done: tuple[FrameDone, ...]
 
     @property
     def busy_ps(self) -> int:
@@ -152,14 +152,14 @@ class Window:
         return self.length_ps - self.busy_ps - self.wake_ps
 
 
-def steady(streams: Sequence[Stream], server: Server, hyperperiod: int) -> Window:
+def steady(streams: Sequence[FrameStream], server: FrameServer, hyperperiod: int) -> SteadyWindow:
     """The first hyperperiods at whose ends the queue is the same; raises SimulationError when there are none."""
     lead = max(stream.offset_ps for stream in streams) // hyperperiod
     count = _FIRST
     while count <= _MOST:
         slices = server.serve(released(streams, (lead + count) * hyperperiod))
         states = [_state(slices, (lead + number) * hyperperiod) for number in range(count)]
-        seen: dict[State, int] = {}
+        seen: dict[TimelineState, int] = {}
         for number, state in enumerate(states[1:], start=1):
             first = seen.setdefault(state, number)
             if first < number:
@@ -168,14 +168,14 @@ def steady(streams: Sequence[Stream], server: Server, hyperperiod: int) -> Windo
     raise SimulationError(f"the queue of frames is not the same again after {_MOST} hyperperiods")
 
 
-def _state(slices: Sequence[Slice], at_ps: int) -> State:
+def _state(slices: Sequence[TimelineSlice], at_ps: int) -> TimelineState:
     """What is under way or waits at an instant, and whether the chip rested right before it.
 
     Of the slices alone: each frame that is not done, how long ago it was released and how much of it is done.
     """
-    last_end, done = 0, dict[Frame, int]()
+    last_end, done = 0, dict[ScenarioFrame, int]()
     waking = 0
-    pending: dict[Frame, int] = {}
+    pending: dict[ScenarioFrame, int] = {}
     for each in slices:
         if each.start_ps < at_ps:
             last_end = max(last_end, each.end_ps)
@@ -190,12 +190,14 @@ def _state(slices: Sequence[Slice], at_ps: int) -> State:
     return last_end >= at_ps, waking, tuple(queue)
 
 
-def _window(slices: Sequence[Slice], start_ps: int, length_ps: int) -> Window:
+def _window(slices: Sequence[TimelineSlice], start_ps: int, length_ps: int) -> SteadyWindow:
     end_ps = start_ps + length_ps
     inside = [each for each in slices if each.end_ps > start_ps and each.start_ps < end_ps]
     cut = [
-        Slice(each.frame, max(each.start_ps, start_ps), min(each.end_ps, end_ps), each.last and each.end_ps <= end_ps)
+        TimelineSlice(
+            each.frame, max(each.start_ps, start_ps), min(each.end_ps, end_ps), each.last and each.end_ps <= end_ps
+        )
         for each in inside
     ]
-    done = [Done(each.frame, each.end_ps) for each in cut if each.last and each.frame is not None]
-    return Window(start_ps, length_ps, tuple(cut), tuple(done))
+    done = [FrameDone(each.frame, each.end_ps) for each in cut if each.last and each.frame is not None]
+    return SteadyWindow(start_ps, length_ps, tuple(cut), tuple(done))

@@ -9,18 +9,18 @@ from fractions import Fraction
 
 from archsim.base import units
 from archsim.base.errors import ConfigError
-from archsim.ir.forms.fields import Fields, fail
-from archsim.spec.nodes import Node
+from archsim.ir.forms.fields import MappingFields, fail
+from archsim.spec.nodes import FileNode
 from archsim.spec.problems import Problems
 
 _QUANTITY = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z][A-Za-z/0-9]*)?\s*")
 _MOST = 10_000  # values of an axis
 _NAMED = 6  # rounded steps
-Numbers = tuple[list[Fraction], str]  # steps and their unit
+AxisNumbers = tuple[list[Fraction], str]  # steps and their unit
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class SweepAxis:
     """``key``: path into the chip, as of ``--set``; ``values`` in their order, as it takes them; ``rounded``: steps
     that are no whole number of hertz, with what stands for them."""
 
@@ -36,30 +36,30 @@ class Axis:
         return f"steps are rounded to whole hertz: {named}{more}" if self.rounded else ""
 
 
-def axis(key: str, node: Node, path: str) -> Axis:
+def axis(key: str, node: FileNode, path: str) -> SweepAxis:
     """The axis that a node states: a list of values, ``{log2: [low, high]}`` (doubled while not beyond ``high``) or
     ``{range: [low, high], steps: n}`` (both ends are values); the ends are numbers or quantities of one unit.
 
     Raises ConfigError with file:line:column.
     """
     if isinstance(node.value, list):
-        return Axis(key, _listed(node, path))
+        return SweepAxis(key, _listed(node, path))
     numbers, unit = _generated(node, path)
     taken = [_whole(number, unit) for number in numbers]
     rounded = [(_shown(n, unit), _shown(t, unit)) for n, t in zip(numbers, taken, strict=True) if n != t]
-    return Axis(key, tuple([_value(number, unit) for number in taken]), tuple(rounded))
+    return SweepAxis(key, tuple([_value(number, unit) for number in taken]), tuple(rounded))
 
 
-def _listed(node: Node, path: str) -> tuple[object, ...]:
+def _listed(node: FileNode, path: str) -> tuple[object, ...]:
     if not node.items:
         fail(node, path, node.plain(), "one value or more")
     return tuple(item.plain() for item in node.items)
 
 
-def _generated(node: Node, path: str) -> Numbers:
+def _generated(node: FileNode, path: str) -> AxisNumbers:
     if not isinstance(node.value, dict):
         fail(node, path, node.plain(), "a list of values, {log2: [low, high]} or {range: [low, high], steps: n}")
-    fields, problems = Fields(node, path), Problems()
+    fields, problems = MappingFields(node, path), Problems()
     found: list[Fraction] = []
     unit = ""
     with problems.caught(node.mark):
@@ -71,7 +71,7 @@ def _generated(node: Node, path: str) -> Numbers:
     return found, unit
 
 
-def _doubled(fields: Fields) -> Numbers:
+def _doubled(fields: MappingFields) -> AxisNumbers:
     low, high, unit = _ends(fields, "log2")
     if not 0 < low <= high:
         fail(fields.child("log2"), fields.at("log2"), fields.child("log2").plain(), "[low, high] with 0 < low <= high")
@@ -81,7 +81,7 @@ def _doubled(fields: Fields) -> Numbers:
     return found, unit
 
 
-def _stepped(fields: Fields) -> Numbers:
+def _stepped(fields: MappingFields) -> AxisNumbers:
     problems = Problems()
     low, high, unit, steps = Fraction(0), Fraction(0), "", 2
     with problems.caught(fields.node.mark):
@@ -94,7 +94,7 @@ def _stepped(fields: Fields) -> Numbers:
     return [low + (high - low) * step / (steps - 1) for step in range(steps)], unit
 
 
-def _ends(fields: Fields, key: str) -> tuple[Fraction, Fraction, str]:
+def _ends(fields: MappingFields, key: str) -> tuple[Fraction, Fraction, str]:
     node, at = fields.child(key), fields.at(key)
     if len(node.items) != 2:
         fail(node, at, node.plain(), "[low, high]")
@@ -104,7 +104,7 @@ def _ends(fields: Fields, key: str) -> tuple[Fraction, Fraction, str]:
     return low, high, first
 
 
-def _number(node: Node, path: str) -> tuple[Fraction, str]:
+def _number(node: FileNode, path: str) -> tuple[Fraction, str]:
     """Number and unit, '' for a bare number."""
     match = _QUANTITY.fullmatch(str(node.value)) if isinstance(node.value, int | str | Decimal) else None
     if match is None or isinstance(node.value, bool):

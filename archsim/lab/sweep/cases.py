@@ -29,7 +29,7 @@ PERCENT = 95
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SweepCase:
     """A point: ``sweep`` is the number of the swept keys among those of its chip, ``point`` its number in that sweep,
     ``values`` what it sets, ``simulated`` the fidelity of the run beside it; figures in seconds and joules, None where
     the point is impossible, of which ``reason`` tells."""
@@ -78,7 +78,7 @@ def percentile(values: Sequence[float], percent: int = PERCENT) -> float:
     return sorted(values)[max(0, ceil(len(values) * percent / 100) - 1)]
 
 
-def differences(cases: Iterable[Case], figure: str, class_: str) -> list[float]:
+def differences(cases: Iterable[SweepCase], figure: str, class_: str) -> list[float]:
     """``|error_i - error_j|`` of all pairs of points of one sweep that have results and of which the class is that of
     the one with more cores."""
     found = []
@@ -89,13 +89,13 @@ def differences(cases: Iterable[Case], figure: str, class_: str) -> list[float]:
     return found
 
 
-def bands(cases: Sequence[Case]) -> dict[str, Any]:
+def bands(cases: Sequence[SweepCase]) -> dict[str, Any]:
     """By class the ``band`` of each figure (of logarithms, so 0.1 is about 10 %), its ``median``, and how many sweeps,
     points and pairs it is of, chips and models too. Raises ConfigError for a class without pairs."""
     return {name: _class(cases, name) for name in CLASSES}
 
 
-def by_chip(cases: Sequence[Case]) -> dict[str, Any]:
+def by_chip(cases: Sequence[SweepCase]) -> dict[str, Any]:
     """By chip and class the ``band`` of each figure as of ``bands``, and of how many ``pairs`` of that chip alone."""
     found: dict[str, Any] = {}
     for chip in sorted({case.chip for case in cases}):
@@ -108,7 +108,7 @@ def by_chip(cases: Sequence[Case]) -> dict[str, Any]:
     return found
 
 
-def _class(cases: Sequence[Case], name: str) -> dict[str, Any]:
+def _class(cases: Sequence[SweepCase], name: str) -> dict[str, Any]:
     pairs = {figure: differences(cases, figure, name) for figure in FIGURES}
     own = [case for case in _ok(cases) if case.class_ == name]
     return {
@@ -123,19 +123,19 @@ def _class(cases: Sequence[Case], name: str) -> dict[str, Any]:
     }
 
 
-def _ok(cases: Iterable[Case]) -> list[Case]:
+def _ok(cases: Iterable[SweepCase]) -> list[SweepCase]:
     return [case for case in cases if case.status == OK]
 
 
-def _sweep(case: Case) -> tuple[str, str, int]:
+def _sweep(case: SweepCase) -> tuple[str, str, int]:
     return case.of_sweep
 
 
-def _order(case: Case) -> tuple[tuple[str, str, int], int]:
+def _order(case: SweepCase) -> tuple[tuple[str, str, int], int]:
     return case.of_sweep, case.point
 
 
-def read(path: Path) -> list[Case]:
+def read(path: Path) -> list[SweepCase]:
     """The cases of a CSV file; raises ConfigError with file:line for one that cannot be read."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -150,19 +150,19 @@ def read(path: Path) -> list[Case]:
     return found
 
 
-def _case(row: dict[str, str]) -> Case:
-    figures = {field.name: row[field.name] for field in fields(Case) if field.name.endswith(("_s", "_j"))}
-    return Case(
+def _case(row: dict[str, str]) -> SweepCase:
+    figures = {field.name: row[field.name] for field in fields(SweepCase) if field.name.endswith(("_s", "_j"))}
+    return SweepCase(
         row["model"], row["chip"], int(row["sweep"]), int(row["point"]), row["values"], int(row["cores"]),
         row["simulated"], row["status"], **{key: float(text) if text else None for key, text in figures.items()},
         reason=row["reason"],
     )  # fmt: skip
 
 
-def text(cases: Iterable[Case]) -> str:
+def text(cases: Iterable[SweepCase]) -> str:
     """The CSV of cases, with its heading; numbers as they are read back exactly."""
     made = StringIO()
-    writer = csv.DictWriter(made, [field.name for field in fields(Case)], lineterminator="\n")
+    writer = csv.DictWriter(made, [field.name for field in fields(SweepCase)], lineterminator="\n")
     writer.writeheader()
     for case in cases:
         writer.writerow({key: "" if value is None else value for key, value in asdict(case).items()})

@@ -32,7 +32,7 @@ from archsim.base.units import PS_PER_S
 from archsim.lab.sweep.schema import DURATION
 from archsim.spec import json_forms as j
 from archsim.spec import value_domains as d
-from archsim.spec.nodes import Node, parse
+from archsim.spec.nodes import FileNode, parse
 from archsim.spec.problems import Problems, validate, validate_part
 from archsim.spec.schema_base import Section
 
@@ -160,7 +160,7 @@ def read(text: str, path: str = "<text>") -> Local | Batch:
     )  # fmt: skip
 
 
-def _validated(root: Node, problems: Problems) -> Cluster | None:
+def _validated(root: FileNode, problems: Problems) -> Cluster | None:
     kind = root.mapping["kind"].value if "kind" in root.mapping else None
     if kind in (*BATCH, LOCAL):
         return validate(Here if kind == LOCAL else Jobs, root, "", problems)

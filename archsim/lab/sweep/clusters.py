@@ -16,10 +16,10 @@ from typing import Any
 from archsim.base.errors import ConfigError
 from archsim.lab.kit.text import read_text
 from archsim.lab.sweep.cluster_form import Batch, Local, read
-from archsim.lab.sweep.executor import Crew
-from archsim.lab.sweep.process_executor import Processes
+from archsim.lab.sweep.executor import SweepExecutor
+from archsim.lab.sweep.process_executor import ProcessExecutor
 
-Place = int | str | Local | Batch  # processes here, the address of a scheduler, what a cluster file says
+ClusterPlace = int | str | Local | Batch  # processes here, the address of a scheduler, what a cluster file says
 CONNECT_S = 5.0
 LOOPBACK = "127.0.0.1"
 QUIET = f"{LOOPBACK}:0"  # a dashboard that other machines do not see, on a port that is free
@@ -29,7 +29,7 @@ _JOB = {"slurm": "SLURM", "lsf": "LSF", "pbs": "PBS"}  # names in dask-jobqueue
 _ACCOUNT = {"slurm": "account", "lsf": "project", "pbs": "account"}
 
 
-def place(workers: int | None, cluster: str | None) -> Place:
+def place(workers: int | None, cluster: str | None) -> ClusterPlace:
     """Where a sweep works: ``workers`` processes of this machine (None: one for each processor), or a ``cluster``: the
     address of a scheduler, else the name of a file.
 
@@ -42,13 +42,13 @@ def place(workers: int | None, cluster: str | None) -> Place:
     return cluster if "://" in cluster else read(read_text(Path(cluster)), cluster)
 
 
-def crew(place: Place) -> Crew:
+def crew(place: ClusterPlace) -> SweepExecutor:
     """Who works there; what is not an address is started.
 
     Raises ConfigError when Dask is missing, no scheduler answers or no jobs can be submitted.
     """
     if isinstance(place, int):
-        return Processes(place)
+        return ProcessExecutor(place)
     if isinstance(place, str):
         return _connected(place)
     return _local(place) if isinstance(place, Local) else _batch(place)
@@ -59,20 +59,20 @@ def script(batch: Batch) -> str:
     return str(_job(batch)("tcp://SCHEDULER", name="archsim", **_options(batch)).job_script())
 
 
-def _connected(address: str) -> Crew:
-    from archsim.lab.sweep.dask_executor import DaskCrew
+def _connected(address: str) -> SweepExecutor:
+    from archsim.lab.sweep.dask_executor import DaskExecutor
 
     client = _module("distributed").Client
     quiet = ExitStack()
     quiet.enter_context(_module("distributed.utils").silence_logging_cmgr(logging.CRITICAL))
     try:
-        return DaskCrew(client(address, timeout=CONNECT_S, set_as_default=False), quiet.close)
+        return DaskExecutor(client(address, timeout=CONNECT_S, set_as_default=False), quiet.close)
     except Exception as error:  # whatever comes from one that speaks something else
         quiet.close()
         raise ConfigError(f"--cluster {address}: no Dask scheduler answers ({error})") from error
 
 
-def _local(local: Local) -> Crew:
+def _local(local: Local) -> SweepExecutor:
     distributed = _module("distributed")
     cluster = distributed.LocalCluster(
         n_workers=local.workers, threads_per_worker=1, host=LOOPBACK, dashboard_address=local.dashboard or QUIET,
@@ -81,7 +81,7 @@ def _local(local: Local) -> Crew:
     return _of(cluster)
 
 
-def _batch(batch: Batch) -> Crew:
+def _batch(batch: Batch) -> SweepExecutor:
     job = _job(batch)
     if shutil.which(job.submit_command) is None:
         raise ConfigError(f"kind: {batch.kind}: this machine has no '{job.submit_command}' to submit jobs with")
@@ -119,11 +119,11 @@ def _telling(job: Any, answers: list[str]) -> Any:
     return type(job.__name__, (job,), {"start": start})
 
 
-def _of(cluster: Any, coming: int = 0) -> Crew:
-    from archsim.lab.sweep.dask_executor import DaskCrew
+def _of(cluster: Any, coming: int = 0) -> SweepExecutor:
+    from archsim.lab.sweep.dask_executor import DaskExecutor
 
     try:
-        return DaskCrew(_module("distributed").Client(cluster, set_as_default=False), cluster.close, coming)
+        return DaskExecutor(_module("distributed").Client(cluster, set_as_default=False), cluster.close, coming)
     except BaseException:
         cluster.close()
         raise

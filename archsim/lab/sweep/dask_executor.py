@@ -16,15 +16,15 @@ from typing import Any
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.lab.sweep import remote_worker, row_keys
-from archsim.lab.sweep.chunks import Chunk, Chunks, Hand
-from archsim.lab.sweep.worker import Row, Task, work
+from archsim.lab.sweep.chunks import TaskChunk, TaskChunks, WorkerHand
+from archsim.lab.sweep.worker import SweepRow, SweepTask, work
 
 POLL_S = 0.5  # between two looks at which workers there are
 FETCH_S = 5.0  # for the rows of a chunk that is done; then its worker is looked after
 ALONE_S = 60.0  # without any worker, when no more are to come
 
 
-class DaskCrew:
+class DaskExecutor:
     """A ``Crew`` of the workers of ``client``'s scheduler, whichever come and go.
 
     ``close``: ends what was begun for it; ``coming``: so many workers were asked for and will be waited for as long as
@@ -36,14 +36,14 @@ class DaskCrew:
         client: Any,
         close: Callable[[], None] = lambda: None,
         coming: int = 0,
-        work: Callable[[Task], Row] = work,
+        work: Callable[[SweepTask], SweepRow] = work,
     ) -> None:
         self._client, self._close, self._coming = client, close, coming
         self._seen: set[str] = set()  # names of all workers that there were
         variables = {key: value for key, value in os.environ.items() if key.startswith("ARCHSIM_")}
-        self._orders = remote_worker.Orders(str(client.id), os.getcwd(), variables, row_keys.version(), work)
+        self._orders = remote_worker.WorkerOrders(str(client.id), os.getcwd(), variables, row_keys.version(), work)
 
-    def __enter__(self) -> DaskCrew:
+    def __enter__(self) -> DaskExecutor:
         return self
 
     def __exit__(
@@ -56,9 +56,9 @@ class DaskCrew:
             self._client.close()
             self._close()
 
-    def rows(self, tasks: Iterable[Task], seconds: float | None = None) -> Iterator[Row]:
+    def rows(self, tasks: Iterable[SweepTask], seconds: float | None = None) -> Iterator[SweepRow]:
         """See ``Crew.rows``."""
-        sending = _Sending(self._client, self._orders, Chunks(tasks), seconds)
+        sending = _Sending(self._client, self._orders, TaskChunks(tasks), seconds)
         looked = here = time.monotonic()
         try:
             yield from sending.follow()
@@ -85,11 +85,13 @@ class DaskCrew:
 class _Sending:
     """Chunks that are with workers. ``hands``: of each worker that is there, by address; ``names``: of the workers."""
 
-    def __init__(self, client: Any, orders: remote_worker.Orders, chunks: Chunks, seconds: float | None) -> None:
-        self.hands: dict[str, Hand] = {}
+    def __init__(
+        self, client: Any, orders: remote_worker.WorkerOrders, chunks: TaskChunks, seconds: float | None
+    ) -> None:
+        self.hands: dict[str, WorkerHand] = {}
         self.names: set[str] = set()
         self._client, self._orders, self._chunks, self._seconds = client, orders, chunks, seconds
-        self._under_way: dict[Any, tuple[str, Chunk]] = {}
+        self._under_way: dict[Any, tuple[str, TaskChunk]] = {}
         self._done: SimpleQueue[Any] = SimpleQueue()
 
     def hand_out(self) -> bool:
@@ -112,7 +114,7 @@ class _Sending:
         future.add_done_callback(self._done.put)
         return True
 
-    def fetch(self, wait_s: float) -> Iterator[Row]:
+    def fetch(self, wait_s: float) -> Iterator[SweepRow]:
         """The rows of the next chunk that is done; none if none is within ``wait_s``."""
         from distributed import CancelledError, KilledWorker
 
@@ -124,7 +126,7 @@ class _Sending:
             return
         address, chunk = self._under_way[future]
         try:
-            rows: list[Row] = future.result(timeout=FETCH_S)
+            rows: list[SweepRow] = future.result(timeout=FETCH_S)
         except TimeoutError:  # lost with its worker, as ``follow`` will see; or on its way
             future.add_done_callback(self._done.put)
         except KilledWorker:
@@ -141,13 +143,13 @@ class _Sending:
                 self._chunks.pace.learn(row)
             yield from rows
 
-    def follow(self) -> Iterator[Row]:
+    def follow(self) -> Iterator[SweepRow]:
         """See which workers have come and gone; rows of tasks whose workers died too often."""
         there: Mapping[str, Mapping[str, Any]] = self._client.scheduler_info()["workers"]
         for address in [address for address in self.hands if address not in there]:
             yield from self._gone(address, blamed=not self._left(address))
         for address, worker in there.items():
-            self.hands.setdefault(address, Hand(int(worker["nthreads"])))
+            self.hands.setdefault(address, WorkerHand(int(worker["nthreads"])))
             self.names.add(str(worker["name"]))
 
     def cancel(self) -> None:
@@ -160,7 +162,7 @@ class _Sending:
         address, chunk = self._under_way.pop(future)
         self.hands[address].chunks.remove(chunk)
 
-    def _gone(self, address: str, *, blamed: bool) -> list[Row]:
+    def _gone(self, address: str, *, blamed: bool) -> list[SweepRow]:
         """A worker is gone, and with it what it had; rows of tasks that have failed by that."""
         lost = [future for future, (place, _) in self._under_way.items() if place == address]
         for future in lost:

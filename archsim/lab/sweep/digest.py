@@ -15,7 +15,7 @@ from archsim.base import units
 from archsim.lab.kit.options import Requirement
 from archsim.lab.run.account import BOUNDS
 from archsim.lab.sweep import band, ranks
-from archsim.lab.sweep.form import Goal
+from archsim.lab.sweep.form import SweepGoal
 from archsim.lab.sweep.publish import WITHIN
 from archsim.lab.sweep.questions import RUNGS, SweepTable
 from archsim.lab.sweep.table import CORES
@@ -188,7 +188,7 @@ def _without_result(table: SweepTable) -> list[str]:
     ]
 
 
-def _best(front: Sequence[Mapping[str, Any]], goal: Goal) -> Mapping[str, Any]:
+def _best(front: Sequence[Mapping[str, Any]], goal: SweepGoal) -> Mapping[str, Any]:
     return (max if goal.largest else min)(front, key=lambda point: point["goals"][goal.key])
 
 
@@ -198,18 +198,18 @@ def _described(point: Mapping[str, Any], table: SweepTable) -> str:
     return f"point {point['point']} ({values}) with {figures}"
 
 
-def _loss(point: Mapping[str, Any], best: Mapping[str, Any], goal: Goal) -> float:
+def _loss(point: Mapping[str, Any], best: Mapping[str, Any], goal: SweepGoal) -> float:
     mine, theirs = point["goals"][goal.key], best["goals"][goal.key]
     return abs(log(mine / theirs)) if mine > 0 and theirs > 0 else 0.0
 
 
-def _worse(point: Mapping[str, Any], best: Mapping[str, Any], goal: Goal) -> str:
+def _worse(point: Mapping[str, Any], best: Mapping[str, Any], goal: SweepGoal) -> str:
     mine, theirs = point["goals"][goal.key], best["goals"][goal.key]
     share = 100 * abs(mine / theirs - 1) if theirs else 0.0
     return f"{share:.3g} % {'less' if goal.largest else 'more'} {goal.key} than the best"
 
 
-def _matters(table: SweepTable, rows: Sequence[Mapping[str, Any]], goal: Goal) -> list[str]:
+def _matters(table: SweepTable, rows: Sequence[Mapping[str, Any]], goal: SweepGoal) -> list[str]:
     if not rows:
         return []
     all_points = table.of_all_points()

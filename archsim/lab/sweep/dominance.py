@@ -18,13 +18,13 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
-Rows = Integers | Bools | slice | list[int]
+RowSelection = Integers | Bools | slice | list[int]
 
 PAIRS = 2_000_000  # judged at a time
 
 
 @dataclass(frozen=True)
-class Figures:
+class GoalFigures:
     """``values``: of rows by goal, shape (rows, goals), not a number where there is none; ``factors``: bands of the
     same shape, 1 or more; ``largest``: of each goal whether more is better."""
 
@@ -38,18 +38,18 @@ class Figures:
         turned: Floats = self.values * np.where(np.array(self.largest, dtype=bool), -1.0, 1.0)
         return turned
 
-    def of(self, rows: Rows) -> Figures:
+    def of(self, rows: RowSelection) -> GoalFigures:
         """Those of some rows, by number or by truth."""
-        return Figures(self.values[rows], self.factors[rows], self.largest)
+        return GoalFigures(self.values[rows], self.factors[rows], self.largest)
 
 
-def front(figures: Figures) -> Bools:
+def front(figures: GoalFigures) -> Bools:
     """Of each row whether no other beats it."""
     found: Bools = beaters(figures, np.arange(len(figures.values))) < 0
     return found
 
 
-def beaters(figures: Figures, by: Integers) -> Integers:
+def beaters(figures: GoalFigures, by: Integers) -> Integers:
     """Of each row the first of the rows ``by`` that beats it, -1 where none does."""
     found = np.full(len(figures.values), -1, dtype=np.int64)
     if not len(by):
@@ -66,7 +66,7 @@ def beaters(figures: Figures, by: Integers) -> Integers:
     return found
 
 
-def alike(figures: Figures) -> Integers:
+def alike(figures: GoalFigures) -> Integers:
     """Of each row from how many others its figures with a band do not tell it: neither is better beyond the band in
     any of them. 0 where no goal has a band."""
     count = len(figures.values)
@@ -81,7 +81,7 @@ def alike(figures: Figures) -> Integers:
     return found
 
 
-def within(figures: Figures, row: int, goal: int) -> Bools:
+def within(figures: GoalFigures, row: int, goal: int) -> Bools:
     """Of each row whether the band of one goal does not tell it from ``row``; only ``row`` where the goal has none."""
     own = figures.of([row])
     told = _better(figures, own, goal)[0] | _better(own, figures, goal)[:, 0]
@@ -90,7 +90,7 @@ def within(figures: Figures, row: int, goal: int) -> Bools:
     return found
 
 
-def excess(figures: Figures) -> Floats:
+def excess(figures: GoalFigures) -> Floats:
     """Of each row by what factor it is beaten where bands are left out: the most by which a row that is no worse in
     every goal is better in one that has a band; 1 where none is."""
     costs, values = figures.costs, figures.values
@@ -106,7 +106,7 @@ def excess(figures: Figures) -> Floats:
     return found
 
 
-def chosen(figures: Figures, most: int) -> list[int]:
+def chosen(figures: GoalFigures, most: int) -> list[int]:
     """At most so many rows of a front, the same whatever the order of the rows: the best in each goal, then those that
     no other is better than by the figures alone (evenly along the first goal where they are too many), then the least
     beaten ones."""
@@ -131,7 +131,7 @@ def _best(costs: Floats, goal: int) -> int:
     return int(np.lexsort((*others, costs[:, goal]))[0])
 
 
-def _better(by: Figures, than: Figures, goal: int) -> Bools:
+def _better(by: GoalFigures, than: GoalFigures, goal: int) -> Bools:
     """Shape (rows of ``than``, rows of ``by``): better beyond the band in a goal; any difference where the factor is
     1."""
     times = np.maximum(by.factors[None, :, goal], than.factors[:, None, goal])

@@ -26,8 +26,8 @@ from archsim.base.errors import ConfigError, nearest
 from archsim.base.units import PS_PER_S
 from archsim.lab.kit.options import Requirement
 from archsim.lab.sweep import schema
-from archsim.lab.sweep.axis import Axis, axis
-from archsim.spec.nodes import Mark, Node, parse
+from archsim.lab.sweep.axis import SweepAxis, axis
+from archsim.spec.nodes import FileNode, Mark, parse
 from archsim.spec.problems import Problems, validate
 
 _EVERY = parse("{name: a, chip: a, models: [a], axes: {a: [1]}, objectives: [latency_s]}").mapping
@@ -36,12 +36,12 @@ _LISTS = ("models", "zip", "constraints", "objectives")
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
+class SoundSections:
     """``found``: what is right; ``root``: the nodes of that; ``numbers``: key of a list -> which of its items those
     are; ``wrong``: keys of which something was left out, or all."""
 
     found: schema.Sweep
-    root: Node
+    root: FileNode
     numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     wrong: frozenset[str] = frozenset()
 
@@ -55,13 +55,13 @@ class Sound:
         return f"{key}[{self.number(key, at)}]"
 
 
-def sound(root: Node, problems: Problems) -> Sound:
+def sound(root: FileNode, problems: Problems) -> SoundSections:
     """What a file says as far as the grammar takes it; the rest goes to ``problems``."""
     found = validate(schema.Sweep, root, "", problems)
     numbers = {key: tuple(range(len(root.mapping[key].items))) for key in _LISTS if key in root.mapping}
     if found is not None:
-        return Sound(found, root, numbers)
-    kept: dict[str, Node] = {}
+        return SoundSections(found, root, numbers)
+    kept: dict[str, FileNode] = {}
     wrong = {key for key in _EVERY if key not in root.mapping}
     for key, node in root.mapping.items():
         taken = node if _fits(key, node) else None
@@ -74,10 +74,10 @@ def sound(root: Node, problems: Problems) -> Sound:
     rest = validate(schema.Sweep, stated, "", Problems())
     if rest is None:
         raise TypeError("keys of a sweep that are right one by one are not right together")
-    return Sound(rest, stated, numbers, frozenset(wrong))
+    return SoundSections(rest, stated, numbers, frozenset(wrong))
 
 
-def _items(key: str, node: Node) -> tuple[Node | None, tuple[int, ...]]:
+def _items(key: str, node: FileNode) -> tuple[FileNode | None, tuple[int, ...]]:
     """The items of a list, or the entries of the axes, that are right, with their numbers; None of another key."""
     if key == "axes":
         own = {name: item for name, item in node.mapping.items() if _fits(key, replace(node, value={name: item}))}
@@ -88,10 +88,10 @@ def _items(key: str, node: Node) -> tuple[Node | None, tuple[int, ...]]:
     return replace(node, value=[node.items[n] for n in numbers]), numbers
 
 
-def _fits(key: str, node: Node) -> bool:
+def _fits(key: str, node: FileNode) -> bool:
     """Whether a key is right in a file that is right otherwise."""
     found = Problems()
-    validate(schema.Sweep, Node({**_EVERY, key: node}, node.mark), "", found)
+    validate(schema.Sweep, FileNode({**_EVERY, key: node}, node.mark), "", found)
     return not found.found
 
 
@@ -102,7 +102,7 @@ MORE_IS_BETTER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class SweepGoal:
     """A number of the result that is to be as small, or as large, as possible."""
 
     key: str
@@ -113,7 +113,7 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SweepModel:
     """A model by name or path; ``batch`` None as it states; ``parameters`` of a workload file."""
 
     model: str
@@ -129,7 +129,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SweepSearch:
     """How points are chosen: all of them (``trials`` 0), or so many by a method."""
 
     method: str = "grid"
@@ -138,7 +138,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SweepLimits:
     """Of one point; None: none."""
 
     seconds: float | None = None
@@ -151,14 +151,14 @@ class Sweep:
 
     name: str
     chip: str
-    models: tuple[Asked, ...]
-    axes: tuple[Axis, ...]
+    models: tuple[SweepModel, ...]
+    axes: tuple[SweepAxis, ...]
     zips: tuple[tuple[int, ...], ...] = ()
     constraints: tuple[Requirement, ...] = ()
-    goals: tuple[Goal, ...] = ()
+    goals: tuple[SweepGoal, ...] = ()
     fidelity: str = "fast"
-    search: Search = field(default_factory=Search)
-    limits: Limits = field(default_factory=Limits)
+    search: SweepSearch = field(default_factory=SweepSearch)
+    limits: SweepLimits = field(default_factory=SweepLimits)
     objective: str = "latency"
     dtype: str | None = None
     marks: Mapping[str, Mark] = field(default_factory=dict, compare=False)  # axis -> file:line:column
@@ -185,7 +185,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSweep:
     """A sweep as far as its file is right; ``wrong``: keys of which something, or all, is left out."""
 
     sweep: Sweep
@@ -200,13 +200,13 @@ def read(text: str, path: str = "<text>") -> Sweep:
     return found.sweep
 
 
-def judge(text: str, path: str, problems: Problems) -> Judged:
+def judge(text: str, path: str, problems: Problems) -> JudgedSweep:
     """What is right of a file, all that is wrong goes to ``problems``; raises ConfigError where it is no YAML."""
     root = parse(text, path)
     taken = sound(root, problems)
     found, stated, wrong = taken.found, taken.root.mapping, set(taken.wrong)
     axes = _axes(stated["axes"], wrong, problems)
-    models = tuple(Asked(each.model, each.batch, each.parameters) for each in found.models)
+    models = tuple(SweepModel(each.model, each.batch, each.parameters) for each in found.models)
     goals = tuple(goal_of(text) for text in found.objectives)
     _check_some("models", [each.label for each in models], taken, problems)
     _check_some("objectives", [goal.key for goal in goals], taken, problems)
@@ -238,12 +238,12 @@ def judge(text: str, path: str, problems: Problems) -> Judged:
         _places(root),
         numbers,
     )
-    return Judged(sweep, frozenset(wrong))
+    return JudgedSweep(sweep, frozenset(wrong))
 
 
-def _axes(stated: Node, wrong: set[str], problems: Problems) -> tuple[Axis, ...]:
+def _axes(stated: FileNode, wrong: set[str], problems: Problems) -> tuple[SweepAxis, ...]:
     """Those that can be read, with what is wrong with the others."""
-    found: list[Axis] = []
+    found: list[SweepAxis] = []
     for key, node in stated.mapping.items():
         before = len(found)
         with problems.caught(node.mark):
@@ -253,7 +253,7 @@ def _axes(stated: Node, wrong: set[str], problems: Problems) -> tuple[Axis, ...]
     return tuple(found)
 
 
-def _places(root: Node) -> dict[str, Mark]:
+def _places(root: FileNode) -> dict[str, Mark]:
     """Key path of each key, and of each item of its list, to where it stands."""
     found = {key: node.mark for key, node in root.mapping.items()}
     for key, node in root.mapping.items():
@@ -261,7 +261,7 @@ def _places(root: Node) -> dict[str, Mark]:
     return found
 
 
-def _check_some(key: str, names: list[str], taken: Sound, problems: Problems) -> None:
+def _check_some(key: str, names: list[str], taken: SoundSections, problems: Problems) -> None:
     """A list of one or more, each item another one."""
     node = taken.root.mapping[key]
     if not names and key not in taken.wrong:
@@ -271,16 +271,16 @@ def _check_some(key: str, names: list[str], taken: Sound, problems: Problems) ->
             problems.add(node.items[at].mark, taken.item(key, at), f"found '{name}'; allowed each once")
 
 
-def goal_of(text: str) -> Goal:
+def goal_of(text: str) -> SweepGoal:
     """``latency_s``, ``max utilization``; raises ConfigError for another form."""
     match = schema.GOAL.fullmatch(text)
     if match is None:
         raise ConfigError(f"found {text!r}; allowed a number of the result such as latency_s, or 'max utilization'")
     way, key = match[1], match[2]
-    return Goal(key, way == "max" if way else key in MORE_IS_BETTER)
+    return SweepGoal(key, way == "max" if way else key in MORE_IS_BETTER)
 
 
-def _constraint(text: str, node: Node, path: str, problems: Problems) -> Requirement | None:
+def _constraint(text: str, node: FileNode, path: str, problems: Problems) -> Requirement | None:
     try:
         return Requirement.parse(text)
     except ConfigError as error:
@@ -289,7 +289,12 @@ def _constraint(text: str, node: Node, path: str, problems: Problems) -> Require
 
 
 def _zips(
-    node: Node, taken: Sound, axes: tuple[Axis, ...], known: list[str], wrong: set[str], problems: Problems
+    node: FileNode,
+    taken: SoundSections,
+    axes: tuple[SweepAxis, ...],
+    known: list[str],
+    wrong: set[str],
+    problems: Problems,
 ) -> tuple[tuple[int, ...], ...]:
     """Axes that move together are listed above, have as many values, and are zipped once; ``known``: those of the file,
     also the ones that cannot be read."""
@@ -309,7 +314,7 @@ def _zips(
     return tuple(found)
 
 
-def _wrong_group(zipped: list[str], known: list[str], used: list[str], axes: tuple[Axis, ...]) -> list[str]:
+def _wrong_group(zipped: list[str], known: list[str], used: list[str], axes: tuple[SweepAxis, ...]) -> list[str]:
     """All that is wrong with a list of axes that move together."""
     shown = f"[{', '.join(zipped)}]"
     if len(zipped) < 2:
@@ -325,15 +330,15 @@ def _wrong_group(zipped: list[str], known: list[str], used: list[str], axes: tup
     return found
 
 
-def _search(found: schema.Search | None, stated: Mapping[str, Node], problems: Problems) -> Search:
+def _search(found: schema.Search | None, stated: Mapping[str, FileNode], problems: Problems) -> SweepSearch:
     if found is None:
-        return Search()
+        return SweepSearch()
     if found.method != "grid" and found.trials is None:
         problems.add(stated["search"].mark, "search.trials", "missing; allowed a number of points")
-    return Search(found.method, (found.trials or 0) if found.method != "grid" else 0, found.seed)
+    return SweepSearch(found.method, (found.trials or 0) if found.method != "grid" else 0, found.seed)
 
 
-def _limits(found: schema.Limits | None) -> Limits:
+def _limits(found: schema.Limits | None) -> SweepLimits:
     if found is None:
-        return Limits()
-    return Limits(None if found.time is None else float(found.time / PS_PER_S), found.memory)
+        return SweepLimits()
+    return SweepLimits(None if found.time is None else float(found.time / PS_PER_S), found.memory)

@@ -10,14 +10,14 @@ from archsim.lab.sweep.form import Sweep
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class DesignPoint:
     """A design: its number in the grid, and a value for each axis, by key path in the order of the file."""
 
     number: int
     values: Mapping[str, object]
 
 
-class Grid:
+class SweepGrid:
     """All points of a sweep; the last axis changes first. ``groups``: numbers of the axes that move together, in the
     order of their first axes; ``shape``: choices of each."""
 
@@ -31,10 +31,10 @@ class Grid:
     def __len__(self) -> int:
         return prod(self.shape)
 
-    def __iter__(self) -> Iterator[Point]:
+    def __iter__(self) -> Iterator[DesignPoint]:
         return map(self.point, range(len(self)))
 
-    def point(self, number: int) -> Point:
+    def point(self, number: int) -> DesignPoint:
         """The point of a number, from 0."""
         choices = []
         rest = number
@@ -43,13 +43,13 @@ class Grid:
             rest //= size
         return self._of(number, choices[::-1])
 
-    def at(self, choices: Sequence[int]) -> Point:
+    def at(self, choices: Sequence[int]) -> DesignPoint:
         """The point of a choice for each group."""
         number = 0
         for size, choice in zip(self.shape, choices, strict=True):
             number = number * size + choice
         return self._of(number, choices)
 
-    def _of(self, number: int, choices: Sequence[int]) -> Point:
+    def _of(self, number: int, choices: Sequence[int]) -> DesignPoint:
         chosen = {axis: choice for group, choice in zip(self.groups, choices, strict=True) for axis in group}
-        return Point(number, {axis.key: axis.values[chosen[at]] for at, axis in enumerate(self._axes)})
+        return DesignPoint(number, {axis.key: axis.values[chosen[at]] for at, axis in enumerate(self._axes)})

@@ -7,22 +7,22 @@ from pathlib import Path
 
 from archsim.lab.sweep import ranks, search
 from archsim.lab.sweep.cluster_form import Local
-from archsim.lab.sweep.clusters import Place, script
-from archsim.lab.sweep.points import Grid
-from archsim.lab.sweep.resolve import Resolved
-from archsim.lab.sweep.row_keys import Keys
+from archsim.lab.sweep.clusters import ClusterPlace, script
+from archsim.lab.sweep.points import SweepGrid
+from archsim.lab.sweep.resolve import ResolvedSweep
+from archsim.lab.sweep.row_keys import RowKeys
 from archsim.lab.sweep.store import known
 from archsim.lab.sweep.worker import COST
 from archsim.spec import load
 
 
-def lines(resolved: Resolved, folder: Path, place: Place) -> Iterator[str]:
+def lines(resolved: ResolvedSweep, folder: Path, place: ClusterPlace) -> Iterator[str]:
     """What is said of a sweep into ``folder``: of a method that learns the points of its first batch are known ahead.
     Raises ConfigError as the sweep itself."""
     sweep = resolved.sweep
-    grid, spent = Grid(sweep), search.problem(sweep).spent
+    grid, spent = SweepGrid(sweep), search.problem(sweep).spent
     points = [grid.at(choices) for choices in search.method(sweep).ask()]
-    keys = Keys(load.load(sweep.chip), sweep.objective, sweep.dtype)
+    keys = RowKeys(load.load(sweep.chip), sweep.objective, sweep.dtype)
     asked = {
         keys.of(point, model, named.label, sweep.fidelity)
         for point in points
@@ -38,7 +38,7 @@ def lines(resolved: Resolved, folder: Path, place: Place) -> Iterator[str]:
     yield from _on(place)
 
 
-def _on(place: Place) -> Iterator[str]:
+def _on(place: ClusterPlace) -> Iterator[str]:
     if isinstance(place, int):
         yield f"on {place} processes"
     elif isinstance(place, str):

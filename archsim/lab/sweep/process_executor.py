@@ -15,14 +15,14 @@ from pebble import ProcessExpired, ProcessPool
 
 from archsim.base import units
 from archsim.lab.sweep.executor import ATTEMPTS
-from archsim.lab.sweep.worker import FAILED, Row, Task, prepare, work
+from archsim.lab.sweep.worker import FAILED, SweepRow, SweepTask, prepare, work
 
 AHEAD = 2  # tasks handed out for each process, so that none waits
 STOPPED_S = 0.5  # between two looks at whether somebody has stopped the processes
 T = TypeVar("T")
 
 
-class Processes:
+class ProcessExecutor:
     """A ``Crew`` of so many processes that ``work``, in ``folder`` and with environment ``variables`` (the parent's
     if absent). They start with the first task and stay until the context is left.
     """
@@ -30,7 +30,7 @@ class Processes:
     def __init__(
         self,
         workers: int,
-        work: Callable[[Task], Row] = work,
+        work: Callable[[SweepTask], SweepRow] = work,
         folder: str | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> None:
@@ -39,7 +39,7 @@ class Processes:
         self._pool: Any = None
         self.stopped = False
 
-    def __enter__(self) -> Processes:
+    def __enter__(self) -> ProcessExecutor:
         return self
 
     def __exit__(
@@ -47,10 +47,10 @@ class Processes:
     ) -> None:
         self.close(at_once=kind is not None)
 
-    def rows(self, tasks: Iterable[Task], seconds: float | None = None) -> Iterator[Row]:
+    def rows(self, tasks: Iterable[SweepTask], seconds: float | None = None) -> Iterator[SweepRow]:
         """See ``Crew.rows``."""
         todo = iter(tasks)
-        under_way: dict[Future[Row], tuple[Task, int]] = {}
+        under_way: dict[Future[SweepRow], tuple[SweepTask, int]] = {}
         finished = False
         try:
             while True:
@@ -93,9 +93,9 @@ class Processes:
                 raise RuntimeError("these processes were stopped")
         return done
 
-    def _schedule(self, task: Task, seconds: float | None) -> Future[Row]:
+    def _schedule(self, task: SweepTask, seconds: float | None) -> Future[SweepRow]:
         with _held():
-            future: Future[Row] = self._running().schedule(self._work, args=[task], timeout=seconds)
+            future: Future[SweepRow] = self._running().schedule(self._work, args=[task], timeout=seconds)
         return future
 
     def _running(self) -> Any:
@@ -132,17 +132,19 @@ def _held() -> Iterator[None]:
         signal.raise_signal(each)
 
 
-def _row(future: Future[Row], task: Task, seconds: float | None) -> Row:
+def _row(future: Future[SweepRow], task: SweepTask, seconds: float | None) -> SweepRow:
     try:
         return future.result()
     except TimeoutError:
-        return Row(task, FAILED, f"took longer than {seconds:g} s (limits.time)")
+        return SweepRow(task, FAILED, f"took longer than {seconds:g} s (limits.time)")
     except MemoryError:
-        return Row(task, FAILED, f"needed more than {units.binary(task.memory_bytes or 0)} of memory (limits.memory)")
+        return SweepRow(
+            task, FAILED, f"needed more than {units.binary(task.memory_bytes or 0)} of memory (limits.memory)"
+        )
     except ProcessExpired as error:
-        return Row(task, FAILED, f"its process died ({_ending(error.exitcode)})")
+        return SweepRow(task, FAILED, f"its process died ({_ending(error.exitcode)})")
     except Exception as error:
-        return Row(task, FAILED, f"fault of archsim: {type(error).__name__}: {error}")
+        return SweepRow(task, FAILED, f"fault of archsim: {type(error).__name__}: {error}")
 
 
 def _ending(code: int | None) -> str:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 
-from archsim.base.progress import Stretch, stretch
-from archsim.lab.sweep.run import Watch
-from archsim.lab.sweep.worker import FAILED, OK, Row
+from archsim.base.progress import WorkStretch, stretch
+from archsim.lab.sweep.run import SweepWatch
+from archsim.lab.sweep.worker import FAILED, OK, SweepRow
 
 
-class Telling:
+class SweepStretches:
     """A stretch of work for each fidelity of a sweep, for whoever shows progress. A context."""
 
     def __init__(self, goal: str, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
@@ -23,12 +23,12 @@ class Telling:
         self._say = say
         self._way, _, self._key = goal.partition(" ")
         self._clock, self._begun_s = clock, clock()
-        self._rows: Stretch | None = None
-        self._open: AbstractContextManager[Stretch] | None = None
+        self._rows: WorkStretch | None = None
+        self._open: AbstractContextManager[WorkStretch] | None = None
         self._worked = self._failed = 0
         self._best: float | None = None
 
-    def __enter__(self) -> Telling:
+    def __enter__(self) -> SweepStretches:
         return self
 
     def __exit__(
@@ -51,7 +51,7 @@ class Telling:
             self._rows.add(rows)
             self._rows.known += rows
 
-    def row(self, row: Row) -> None:
+    def row(self, row: SweepRow) -> None:
         """One row further."""
         if self._rows is None:
             return
@@ -77,10 +77,10 @@ class Telling:
         return ", ".join(filter(None, (rate, failed, best)))
 
 
-class Pace:
+class SweepPace:
     """Tells ``watch`` all it is told, and counts. Rows that were there already do not count."""
 
-    def __init__(self, watch: Watch, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, watch: SweepWatch, clock: Callable[[], float] = time.monotonic) -> None:
         self._watch, self._clock, self._began_s = watch, clock, clock()
         self.rows = 0
 
@@ -92,7 +92,7 @@ class Pace:
         """See ``Watch.known``."""
         self._watch.known(rows)
 
-    def row(self, row: Row) -> None:
+    def row(self, row: SweepRow) -> None:
         """See ``Watch.row``."""
         self.rows += 1
         self._watch.row(row)

@@ -14,7 +14,7 @@ from archsim.lab.kit.options import Requirement
 from archsim.lab.sweep import dominance, publish
 from archsim.lab.sweep.band import Bands
 from archsim.lab.sweep.export import sql
-from archsim.lab.sweep.form import Goal, goal_of
+from archsim.lab.sweep.form import SweepGoal, goal_of
 from archsim.lab.sweep.table import figures, met
 from archsim.lab.sweep.worker import COST
 
@@ -116,7 +116,7 @@ class SweepTable(pd.DataFrame):
         rows = rows.sort_values(goal.key, ascending=not goal.largest, kind="stable")
         return self._along(rows, goal) if len(rows) else pd.DataFrame(columns=ALONG)
 
-    def _along(self, rows: pd.DataFrame, goal: Goal) -> pd.DataFrame:
+    def _along(self, rows: pd.DataFrame, goal: SweepGoal) -> pd.DataFrame:
         """``sensitivity`` of rows of one model and fidelity, the best first."""
         best = rows.sort_values("meets", ascending=False, kind="stable").iloc[0]
         found = []
@@ -156,7 +156,7 @@ class SweepTable(pd.DataFrame):
         return self._rows(self[wanted])
 
     @property
-    def goals(self) -> list[Goal]:
+    def goals(self) -> list[SweepGoal]:
         """The objectives."""
         return [goal_of(text) for text in self.attrs["objectives"]]
 
@@ -185,7 +185,7 @@ class SweepTable(pd.DataFrame):
         left = own[own["front"] & (own["fidelity"] == COST) & ~own["point"].isin(again)]
         return self._rows(left if len(again) else left.iloc[:0])
 
-    def _set(self, rows: pd.DataFrame, goal: Goal, *, from_front: bool) -> pd.DataFrame:
+    def _set(self, rows: pd.DataFrame, goal: SweepGoal, *, from_front: bool) -> pd.DataFrame:
         """Of rows of one model, the best first, that row and those that the band does not tell from it."""
         best = rows.iloc[:1]
         if best["fidelity"].iloc[0] == COST:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from archsim.lab.sweep import band, dominance
 from archsim.lab.sweep.cases import class_of
-from archsim.lab.sweep.form import Goal
+from archsim.lab.sweep.form import SweepGoal
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.table import CORES, figures
 from archsim.lab.sweep.worker import COST
@@ -96,16 +96,16 @@ def _front(table: SweepTable) -> SweepTable:
     return table.only(table["front"] & (table["fidelity"] == COST))
 
 
-def _banded(rows: SweepTable, goal: Goal, table: SweepTable) -> bool:
+def _banded(rows: SweepTable, goal: SweepGoal, table: SweepTable) -> bool:
     return bool((figures(rows, [goal], table.bands).factors > 1).any())
 
 
-def _band(rows: SweepTable, goal: Goal, table: SweepTable) -> str:
+def _band(rows: SweepTable, goal: SweepGoal, table: SweepTable) -> str:
     """The widest of the rows, in words."""
     return band.shown(float(np.max(figures(rows, [goal], table.bands).factors)))
 
 
-def _own(rows: SweepTable, goals: list[Goal], table: SweepTable) -> str:
+def _own(rows: SweepTable, goals: list[SweepGoal], table: SweepTable) -> str:
     """What was measured on this very chip, where that is wider than the band of its class; '' where it is not."""
     measured = table.attrs.get("chip_bands") or {"chip": "", "bands": {}}
     said = []
@@ -126,7 +126,7 @@ def _classes(rows: SweepTable) -> str:
     return " and ".join(dict.fromkeys(band.WORDS[class_of(cores)] for cores in sorted(rows[CORES].unique())))
 
 
-def _rank(front: SweepTable, goal: Goal, table: SweepTable) -> str:
+def _rank(front: SweepTable, goal: SweepGoal, table: SweepTable) -> str:
     """Which points may be the best in an objective."""
     rows = front.sort_values([goal.key, "point"], ascending=[not goal.largest, True], kind="stable")
     same = rows[dominance.within(figures(rows, [goal], table.bands), 0, 0)]["point"].tolist()

@@ -14,14 +14,14 @@ from threading import Lock, Timer
 
 from archsim.base.errors import ConfigError
 from archsim.lab.sweep import row_keys
-from archsim.lab.sweep.process_executor import Processes
-from archsim.lab.sweep.worker import Row, Task
+from archsim.lab.sweep.process_executor import ProcessExecutor
+from archsim.lab.sweep.worker import SweepRow, SweepTask
 
 IDLE_S = 300.0  # after which the process of a sweep that gives nothing more to do ends
 
 
 @dataclass(frozen=True)
-class Orders:
+class WorkerOrders:
     """What a sweep's parent asks of workers. ``folder``: its own, to which paths are relative; ``variables``: of the
     environment; ``version``: of its code and tables.
     """
@@ -30,15 +30,15 @@ class Orders:
     folder: str
     variables: Mapping[str, str]
     version: str
-    work: Callable[[Task], Row]
+    work: Callable[[SweepTask], SweepRow]
 
 
 class _Process:
     """A crew of one with the time after which it is no longer kept."""
 
-    def __init__(self, orders: Orders) -> None:
+    def __init__(self, orders: WorkerOrders) -> None:
         self.sweep = orders.sweep
-        self.crew = Processes(1, orders.work, orders.folder, orders.variables)
+        self.crew = ProcessExecutor(1, orders.work, orders.folder, orders.variables)
         self.end: Timer | None = None
 
 
@@ -48,7 +48,7 @@ _busy: list[_Process] = []
 _stopped: set[str] = set()  # sweeps of which a chunk may still come, as stopping may overtake its being taken back
 
 
-def run(orders: Orders, tasks: Sequence[Task], seconds: float | None) -> list[Row]:
+def run(orders: WorkerOrders, tasks: Sequence[SweepTask], seconds: float | None) -> list[SweepRow]:
     """The rows of a chunk. Raises ConfigError when this worker cannot do what the parent could."""
     process = _taken(orders)
     try:
@@ -70,7 +70,7 @@ def stop(sweep: str) -> None:
         process.crew.close(at_once=True)
 
 
-def _taken(orders: Orders) -> _Process:
+def _taken(orders: WorkerOrders) -> _Process:
     """A process of the sweep: one that has nothing to do, or a new one."""
     with _lock:
         _check(orders)
@@ -92,12 +92,12 @@ def _taken(orders: Orders) -> _Process:
     return made
 
 
-def _check(orders: Orders) -> None:
+def _check(orders: WorkerOrders) -> None:
     if orders.sweep in _stopped:
         raise RuntimeError("this sweep was stopped")
 
 
-def _begun(orders: Orders) -> _Process:
+def _begun(orders: WorkerOrders) -> _Process:
     if not Path(orders.folder).is_dir():
         raise ConfigError(f"no folder {orders.folder} here; workers need the file system of the sweep's machine")
     current_process().daemon = False  # a daemon, as workers under a nanny are, may have no processes of its own

@@ -14,11 +14,11 @@ from archsim.ir.workload import Workload
 from archsim.lab.kit.options import public_keys
 from archsim.lab.kit.text import read_text
 from archsim.lab.run.estimate import SIMULATED, SIMULATED_KINDS
-from archsim.lab.scenario.find import Loaded, is_scenario
+from archsim.lab.scenario.find import LoadedScenario, is_scenario
 from archsim.lab.scenario.find import load as load_scenario
 from archsim.lab.scenario.words import KEYS
-from archsim.lab.sweep.form import Asked, Sweep, judge
-from archsim.lab.sweep.points import Grid
+from archsim.lab.sweep.form import Sweep, SweepModel, judge
+from archsim.lab.sweep.points import SweepGrid
 from archsim.lab.sweep.worker import COST
 from archsim.spec import load
 from archsim.spec.locate import is_file
@@ -30,15 +30,15 @@ MOST = 2**63  # points that have numbers
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedSweep:
     """A sweep that can begin: ``models``: those of ``sweep.models``, scenarios too, loaded; ``file``: where it is."""
 
     sweep: Sweep
-    models: tuple[Workload | Loaded, ...]
+    models: tuple[Workload | LoadedScenario, ...]
     file: str
 
 
-def resolve(path: Path) -> Resolved:
+def resolve(path: Path) -> ResolvedSweep:
     """Read a sweep file and everything that it names.
 
     Paths in it are relative to its folder. A value that the chip could never have is refused here; one that does not go
@@ -60,12 +60,12 @@ def resolve(path: Path) -> Resolved:
         _check_axes(sweep, MOST_OF_GRID if fits else FEW, problems)
     models = _models(sweep, problems)
     problems.raise_all()
-    return Resolved(sweep, models, str(path))
+    return ResolvedSweep(sweep, models, str(path))
 
 
-def _models(sweep: Sweep, problems: Problems) -> tuple[Workload | Loaded, ...]:
+def _models(sweep: Sweep, problems: Problems) -> tuple[Workload | LoadedScenario, ...]:
     """Those that can be loaded, whose results have the numbers that are asked for; what is wrong goes to problems."""
-    found: list[Workload | Loaded] = []
+    found: list[Workload | LoadedScenario] = []
     for number, asked in enumerate(sweep.models):
         with problems.caught(sweep.mark(sweep.item("models", number))):
             found.append(_loaded(asked, sweep, number))
@@ -74,11 +74,11 @@ def _models(sweep: Sweep, problems: Problems) -> tuple[Workload | Loaded, ...]:
     return tuple(found)
 
 
-def _results(models: list[Workload | Loaded]) -> Iterator[tuple[Sequence[str], str]]:
+def _results(models: list[Workload | LoadedScenario]) -> Iterator[tuple[Sequence[str], str]]:
     """Numbers of the results of models and scenarios, with what they are of; of either where none could be loaded."""
     if not models:
         yield tuple(dict.fromkeys((*public_keys(), *KEYS))), "a result"
-    for scenario in dict.fromkeys(isinstance(model, Loaded) for model in models):
+    for scenario in dict.fromkeys(isinstance(model, LoadedScenario) for model in models):
         yield (KEYS, "a scenario's result") if scenario else (public_keys(), "a result")
 
 
@@ -88,7 +88,7 @@ def _beside(path: Path, name: str) -> str:
     return str(there) if Path(name).suffix and not Path(name).is_absolute() and is_file(there) else name
 
 
-def _loaded(asked: Asked, sweep: Sweep, number: int) -> Workload | Loaded:
+def _loaded(asked: SweepModel, sweep: Sweep, number: int) -> Workload | LoadedScenario:
     from archsim.frontend.load import load_model
 
     where = sweep.place(sweep.item("models", number))
@@ -102,7 +102,7 @@ def _loaded(asked: Asked, sweep: Sweep, number: int) -> Workload | Loaded:
 
 def _check_size(sweep: Sweep, problems: Problems) -> bool:
     """Whether there are no more points than can be listed, or numbered."""
-    points, most = prod(Grid(sweep).shape), MOST if sweep.search.trials else MOST_OF_GRID
+    points, most = prod(SweepGrid(sweep).shape), MOST if sweep.search.trials else MOST_OF_GRID
     if points > most:
         other = "" if sweep.search.trials else "; random, qmc, nsga2 and tpe run some of them"
         allowed = f"allowed at most {most:,} of a {sweep.search.method} search{other}"
@@ -112,7 +112,7 @@ def _check_size(sweep: Sweep, problems: Problems) -> bool:
 
 def _check_choices(sweep: Sweep, problems: Problems) -> None:
     """An axis has each value once, axes that move together each combination."""
-    for group in Grid(sweep).groups:
+    for group in SweepGrid(sweep).groups:
         chosen = list(zip(*(map(str, sweep.axes[axis].values) for axis in group), strict=True))
         again = next((choice for choice, times in Counter(chosen).items() if times > 1), None)
         if again is not None:
@@ -151,7 +151,7 @@ def _refused(chip: str, key: str, value: object) -> str:
     return ""
 
 
-def _scenario(asked: Asked, sweep: Sweep, where: str) -> Loaded:
+def _scenario(asked: SweepModel, sweep: Sweep, where: str) -> LoadedScenario:
     """A scenario, whose streams state batch, parameters and dtype, and whose points no axis sets."""
     if asked.batch is not None or asked.parameters or sweep.dtype is not None:
         raise ConfigError(f"{asked.model} is a scenario; its streams state batch, parameters, dtype")

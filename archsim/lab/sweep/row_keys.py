@@ -9,8 +9,8 @@ from pathlib import Path
 
 from archsim.base.caches import code_sha256
 from archsim.ir.workload import Workload
-from archsim.lab.scenario.find import Loaded
-from archsim.lab.sweep.points import Point
+from archsim.lab.scenario.find import LoadedScenario
+from archsim.lab.sweep.points import DesignPoint
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_dir
 
@@ -18,13 +18,13 @@ CODE = ("archsim", "mapper")
 TABLES = ("technology", "dram", "links")
 
 
-class Keys:
+class RowKeys:
     """Keys of the rows of a sweep on ``chip``; ``options``: what else the rows depend on."""
 
     def __init__(self, chip: Architecture, *options: object) -> None:
         self._all = (chip.sha256, *options, code_sha256(CODE), _tables_sha256())
 
-    def of(self, point: Point, workload: Workload | Loaded, model: str, fidelity: str) -> str:
+    def of(self, point: DesignPoint, workload: Workload | LoadedScenario, model: str, fidelity: str) -> str:
         """The key of a model, or a scenario, on a point at a fidelity."""
         values = sorted((key, str(value)) for key, value in point.values.items())
         what = (*self._all, values, workload.sha256, model, fidelity)

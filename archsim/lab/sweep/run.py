@@ -14,25 +14,25 @@ import pandas as pd
 
 from archsim.base.errors import ConfigError
 from archsim.base.writable import write_all
-from archsim.lab.explore.problem import Outcome
+from archsim.lab.explore.problem import PointOutcome
 from archsim.lab.run.fidelity import timed
 from archsim.lab.sweep import ranks, search
-from archsim.lab.sweep.executor import Crew
-from archsim.lab.sweep.points import Grid, Point
+from archsim.lab.sweep.executor import SweepExecutor
+from archsim.lab.sweep.points import DesignPoint, SweepGrid
 from archsim.lab.sweep.questions import RESULTS, SweepTable
-from archsim.lab.sweep.resolve import Resolved
-from archsim.lab.sweep.row_keys import Keys
+from archsim.lab.sweep.resolve import ResolvedSweep
+from archsim.lab.sweep.row_keys import RowKeys
 from archsim.lab.sweep.search import outcome
-from archsim.lab.sweep.store import Store, Stored
+from archsim.lab.sweep.store import RowStore, StoredRow
 from archsim.lab.sweep.table import CORES, table
-from archsim.lab.sweep.worker import COST, OK, Row, Task
+from archsim.lab.sweep.worker import COST, OK, SweepRow, SweepTask
 from archsim.spec import load
 
 FAST = "fast"
 LADDER = (COST, FAST, "exact")
 
 
-class Watch(Protocol):
+class SweepWatch(Protocol):
     """Who is told how a sweep goes on."""
 
     def begin(self, fidelity: str, rows: int) -> None:
@@ -41,14 +41,14 @@ class Watch(Protocol):
     def known(self, rows: int) -> None:
         """So many of them are there already."""
 
-    def row(self, row: Row) -> None:
+    def row(self, row: SweepRow) -> None:
         """A row is there."""
 
     def ranked(self, sentences: Sequence[str]) -> None:
         """What the rows at fidelity cost say of each model, before those of its front are simulated."""
 
 
-class Silent:
+class SilentWatch:
     """Who is told and says nothing."""
 
     def begin(self, fidelity: str, rows: int) -> None:
@@ -57,7 +57,7 @@ class Silent:
     def known(self, rows: int) -> None:
         """See ``Watch.known``."""
 
-    def row(self, row: Row) -> None:
+    def row(self, row: SweepRow) -> None:
         """See ``Watch.row``."""
 
     def ranked(self, sentences: Sequence[str]) -> None:
@@ -65,23 +65,25 @@ class Silent:
 
 
 @dataclass(frozen=True)
-class Place:
+class RowPlace:
     """A row of the table: a model (its number) on a point at a fidelity, under its key."""
 
     key: str
-    point: Point
+    point: DesignPoint
     model: int
     fidelity: str
 
 
-class Sweeping:
+class RunningSweep:
     """A resolved sweep with its results in ``folder``; a context, which closes them.
 
     ``resume``: take what is there; else nothing may be. ``say`` is told of what is wrong with it. Raises ConfigError
     for a folder that cannot be used.
     """
 
-    def __init__(self, resolved: Resolved, folder: Path, *, resume: bool, say: Callable[[str], None] = warn) -> None:
+    def __init__(
+        self, resolved: ResolvedSweep, folder: Path, *, resume: bool, say: Callable[[str], None] = warn
+    ) -> None:
         self.sweep, self.models, self.folder = resolved.sweep, resolved.models, folder
         chip = self._chip = load.load(self.sweep.chip)
         self._known_cores: dict[str, int] = {}
@@ -89,9 +91,9 @@ class Sweeping:
         self._ladder = LADDER[LADDER.index(self.sweep.fidelity) :]
         if not self._has_fidelity:
             self._ladder = tuple(rung for rung in self._ladder if rung in (COST, FAST)) or self._ladder
-        self._keys = Keys(chip, self.sweep.objective, self.sweep.dtype)
-        self._grid, self._method = Grid(self.sweep), search.method(self.sweep)
-        self.store = Store(folder, self.sweep.limits, say)
+        self._keys = RowKeys(chip, self.sweep.objective, self.sweep.dtype)
+        self._grid, self._method = SweepGrid(self.sweep), search.method(self.sweep)
+        self.store = RowStore(folder, self.sweep.limits, say)
         if not resume and self._holds_rows():
             raise ConfigError(f"{folder}: holds rows of a sweep; go on with --resume, or take another --out")
 
@@ -102,13 +104,13 @@ class Sweeping:
             self.store.close()
             raise
 
-    def __enter__(self) -> Sweeping:
+    def __enter__(self) -> RunningSweep:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.store.close()
 
-    def run(self, crew: Crew, watch: Watch) -> SweepTable:
+    def run(self, crew: SweepExecutor, watch: SweepWatch) -> SweepTable:
         """Work out all rows, then those of the front at each better fidelity; write and return the table. Once."""
         places = self._search(crew, watch)
         for fidelity, better in pairwise(self._ladder):
@@ -123,7 +125,7 @@ class Sweeping:
         save(made, self.folder)
         return made
 
-    def table(self, places: Sequence[Place]) -> SweepTable:
+    def table(self, places: Sequence[RowPlace]) -> SweepTable:
         """The table of those places that have a row."""
         stored = self.store.get(place.key for place in places)
         rows = [self._row(place, stored[place.key]) for place in places if place.key in stored]
@@ -138,9 +140,9 @@ class Sweeping:
     def _all(self) -> range:
         return range(len(self.models))
 
-    def _place(self, point: Point, model: int, fidelity: str) -> Place:
+    def _place(self, point: DesignPoint, model: int, fidelity: str) -> RowPlace:
         label = self.sweep.models[model].label
-        return Place(self._keys.of(point, self.models[model], label, fidelity), point, model, fidelity)
+        return RowPlace(self._keys.of(point, self.models[model], label, fidelity), point, model, fidelity)
 
     def _best(self, found: SweepTable, fidelity: str) -> pd.Index:
         """Rows of the front at a fidelity that are worth a run at the next: of cost as many as ``ranks.taken``
@@ -149,16 +151,16 @@ class Sweeping:
             return ranks.taken(found).index
         return found.index[found["front"] & (found["fidelity"] == fidelity)]
 
-    def _again(self, row: pd.Series, places: Sequence[Place], fidelity: str) -> Place:
+    def _again(self, row: pd.Series, places: Sequence[RowPlace], fidelity: str) -> RowPlace:
         labels = [asked.label for asked in self.sweep.models]
         model = labels.index(row["model"])
         point = next(p.point for p in places if p.point.number == row["point"])
         return self._place(point, model, fidelity)
 
-    def _search(self, crew: Crew, watch: Watch) -> list[Place]:
+    def _search(self, crew: SweepExecutor, watch: SweepWatch) -> list[RowPlace]:
         """Work out the points that the method asks for, batch by batch; their rows."""
         watch.begin(self.sweep.fidelity, search.problem(self.sweep).spent * len(self.models))
-        found: list[Place] = []
+        found: list[RowPlace] = []
         while batch := self._method.ask():
             points = [self._grid.at(choices) for choices in batch]
             places = [[self._place(point, model, self.sweep.fidelity) for model in self._all] for point in points]
@@ -168,13 +170,13 @@ class Sweeping:
             found += asked
         return found
 
-    def _outcomes(self, places: Sequence[Sequence[Place]]) -> list[Outcome]:
+    def _outcomes(self, places: Sequence[Sequence[RowPlace]]) -> list[PointOutcome]:
         """Of points by the places of their models."""
         stored = self.store.get(place.key for each in places for place in each)
         rows = [[stored[place.key] for place in each] for each in places]
         return [outcome(self.sweep, [row.numbers if row.status == OK else None for row in each]) for each in rows]
 
-    def _work(self, places: Sequence[Place], crew: Crew, watch: Watch) -> None:
+    def _work(self, places: Sequence[RowPlace], crew: SweepExecutor, watch: SweepWatch) -> None:
         known = self.store.get(place.key for place in places)
         todo = {place.key: place for place in places if place.key not in known}
         watch.known(len(places) - len(todo))
@@ -182,16 +184,16 @@ class Sweeping:
             self.store.put(row)
             watch.row(row)
 
-    def _tasks(self, places: Any) -> Iterator[Task]:
+    def _tasks(self, places: Any) -> Iterator[SweepTask]:
         sweep = self.sweep
         for place in places:
             fidelity = place.fidelity if self._has_fidelity or place.fidelity == COST else None
-            yield Task(
+            yield SweepTask(
                 place.key, place.point.number, sweep.models[place.model], sweep.chip, place.point.values, fidelity,
                 sweep.objective, sweep.dtype, sweep.limits.memory_bytes,
             )  # fmt: skip
 
-    def _cores(self, point: Point) -> int:
+    def _cores(self, point: DesignPoint) -> int:
         """Of the point's chip, which keys of its network alone decide; of the sweep's chip where it is impossible."""
         if self._chip.noc is None:
             return self._chip.cores
@@ -205,7 +207,7 @@ class Sweeping:
                 self._known_cores[asked] = self._chip.cores
         return self._known_cores[asked]
 
-    def _row(self, place: Place, stored: Stored) -> dict[str, Any]:
+    def _row(self, place: RowPlace, stored: StoredRow) -> dict[str, Any]:
         return {
             "point": place.point.number,
             "model": self.sweep.models[place.model].label,

@@ -20,7 +20,7 @@ from archsim.spec import json_forms as j
 from archsim.spec import value_domains as d
 from archsim.spec.schema_base import Section, Short
 
-DURATION = units.Kind(
+DURATION = units.QuantityKind(
     "time", "ps", {**units.TIME.units, "min": 60 * units.TIME.units["s"], "h": 3600 * units.TIME.units["s"]}
 )
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from archsim.base.errors import ConfigError
-from archsim.lab.sweep.form import Limits
-from archsim.lab.sweep.worker import FAILED, Row
+from archsim.lab.sweep.form import SweepLimits
+from archsim.lab.sweep.worker import FAILED, SweepRow
 
 FILE = "index.sqlite"
 VERSION = 3
@@ -45,7 +45,7 @@ _PRIMARY = 0xFF  # of SQLite's codes: the rest says where it happened
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRow:
     """A row as it was kept; ``seconds``: of CPU."""
 
     status: str
@@ -54,13 +54,13 @@ class Stored:
     seconds: float
 
 
-class Store:
+class RowStore:
     """Rows in ``folder``, which is made; to be closed. Raises ConfigError when it cannot be used, at any time.
 
     ``say`` is told of rows that were changed by others.
     """
 
-    def __init__(self, folder: Path, limits: Limits, say: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(self, folder: Path, limits: SweepLimits, say: Callable[[str], None] = lambda text: None) -> None:
         self._path = folder / FILE
         self._limits = str(limits)
         self._say = say
@@ -73,7 +73,7 @@ class Store:
             self._base = sqlite3.connect(self._path, timeout=OPENING_S)
             self._open()
 
-    def put(self, row: Row) -> None:
+    def put(self, row: SweepRow) -> None:
         """Keep a row; it is on disk when this returns."""
         task = row.task
         design = json.dumps({key: str(value) for key, value in task.values.items()})
@@ -91,7 +91,7 @@ class Store:
                 self._base.execute(f"pragma busy_timeout = {round(1000 * WRITING_S)}")
                 self._write(f"insert or replace into rows values ({marks})", (*values, _sha256(values)))
 
-    def get(self, keys: Iterable[str]) -> dict[str, Stored]:
+    def get(self, keys: Iterable[str]) -> dict[str, StoredRow]:
         """The rows that are there, by key."""
         with _explained(self._path):
             found = ((key, self._one(key)) for key in keys)
@@ -121,7 +121,7 @@ class Store:
         with self._base:
             self._base.execute(statement, values)
 
-    def _one(self, key: str) -> Stored | None:
+    def _one(self, key: str) -> StoredRow | None:
         row = self._base.execute(_ROWS, (key, FAILED, self._limits)).fetchone()
         if row is None:
             return None
@@ -132,10 +132,10 @@ class Store:
                 self._say(f"warning: {self._path}: {what}")
             return None
         _, _, _, _, _, status, reason, numbers, seconds, *_ = row
-        return Stored(status, reason, json.loads(numbers), seconds)
+        return StoredRow(status, reason, json.loads(numbers), seconds)
 
 
-def known(folder: Path, keys: Iterable[str], limits: Limits) -> set[str]:
+def known(folder: Path, keys: Iterable[str], limits: SweepLimits) -> set[str]:
     """Which rows are there; nothing is made or changed. Raises ConfigError when the index cannot be read."""
     path = folder / FILE
     if not path.exists():

@@ -15,8 +15,8 @@ from archsim.base.errors import ConfigError
 from archsim.lab.kit.options import Requirement
 from archsim.lab.sweep import band, dominance
 from archsim.lab.sweep.band import Bands
-from archsim.lab.sweep.form import Goal, Sweep
-from archsim.lab.sweep.points import Grid
+from archsim.lab.sweep.form import Sweep, SweepGoal
+from archsim.lab.sweep.points import SweepGrid
 from archsim.lab.sweep.publish import WITHIN
 from archsim.lab.sweep.worker import COST, OK
 from archsim.report.kit.quantity import COUNT, SHARE, unit_of
@@ -102,7 +102,7 @@ def searched(sweep: Sweep, points: int) -> str:
     """How so many points were chosen: ``nsga2, seed 1: 200 of 2,304 points``."""
     search = sweep.search
     way = f"{search.method}, seed {search.seed}" if search.trials else search.method
-    return f"{way}: {points:,} of {len(Grid(sweep)):,} points"
+    return f"{way}: {points:,} of {len(SweepGrid(sweep)):,} points"
 
 
 def plain(value: object) -> tuple[object, str]:
@@ -130,7 +130,7 @@ def met(item: Requirement, numbers: Mapping[str, float | None]) -> bool:
     return numbers.get(item.key) is not None and item.compare(float(numbers[item.key] or 0.0))
 
 
-def on_front(made: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> tuple[pd.Series, pd.Series]:
+def on_front(made: pd.DataFrame, goals: Sequence[SweepGoal], bands: Bands) -> tuple[pd.Series, pd.Series]:
     """Which rows meet all constraints, have a figure for every goal and are, of their model and fidelity, not beaten
     (``beaten``); and from how many others of these the band does not tell each."""
     found = pd.Series(False, index=made.index)
@@ -147,7 +147,7 @@ def on_front(made: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> tuple[p
     return found, within
 
 
-def figures(rows: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> dominance.Figures:
+def figures(rows: pd.DataFrame, goals: Sequence[SweepGoal], bands: Bands) -> dominance.GoalFigures:
     """Rows as figures with their bands: those of simulated rows, and of a table without bands, have none."""
     values = np.column_stack([rows[goal.key].to_numpy(float) for goal in goals])
     factors = np.ones_like(values)
@@ -156,7 +156,7 @@ def figures(rows: pd.DataFrame, goals: Sequence[Goal], bands: Bands) -> dominanc
         for number, goal in enumerate(goals):
             of_cores = {cores: band.factor(bands, goal.key, cores) for cores in rows.loc[cost, CORES].unique()}
             factors[cost, number] = rows.loc[cost, CORES].map(of_cores)
-    return dominance.Figures(values, factors, tuple([goal.largest for goal in goals]))
+    return dominance.GoalFigures(values, factors, tuple([goal.largest for goal in goals]))
 
 
 def undominated(costs: Any) -> Any:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ArchsimError, ProgramError, SimulationError
 from archsim.ir.workload import Workload
-from archsim.lab.sweep.form import Asked
+from archsim.lab.sweep.form import SweepModel
 
 if TYPE_CHECKING:
     from archsim.lab.run.job import Job
-    from archsim.lab.scenario.find import Loaded
+    from archsim.lab.scenario.find import LoadedScenario
 
 COST = "cost"  # the fidelity at which nothing is simulated
 OK, IMPOSSIBLE, FAILED = "ok", "impossible", "failed"
@@ -26,14 +26,14 @@ LEFT_OUT = ("time_breakdown",)  # of the numbers of a result: hundreds of column
 
 
 @dataclass(frozen=True)
-class Task:
+class SweepTask:
     """``key``: of all that the row depends on; ``point``, ``model``: its place in the table; ``values``: of the chip;
     ``fidelity``: None on a chip that has but one.
     """
 
     key: str
     point: int
-    model: Asked
+    model: SweepModel
     chip: str
     values: Mapping[str, object]
     fidelity: str | None
@@ -43,17 +43,17 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Row:
+class SweepRow:
     """What came of a task: numbers of the result by dotted key; or why there are none."""
 
-    task: Task
+    task: SweepTask
     status: str
     reason: str = ""
     numbers: Mapping[str, float | None] = field(default_factory=dict)
     seconds: float = 0.0
 
 
-def work(task: Task) -> Row:
+def work(task: SweepTask) -> SweepRow:
     """The row of a task. What the chip, the model or the mapping cannot be is its reason; what is a fault of our own is
     a failure; anything else is raised. Where memory is short, what earlier points left for later ones goes, and the
     point begins again.
@@ -71,7 +71,7 @@ def work(task: Task) -> Row:
     return replace(row or _row(task), seconds=_cpu_s() - began)
 
 
-def _row(task: Task) -> Row:
+def _row(task: SweepTask) -> SweepRow:
     from archsim.lab.kit.options import scalars
     from archsim.lab.run.job import Job
 
@@ -82,14 +82,14 @@ def _row(task: Task) -> Row:
         )  # fmt: skip
         summary = _summary(job, task)
     except (ProgramError, SimulationError) as error:
-        return Row(task, FAILED, f"fault of archsim: {error}")
+        return SweepRow(task, FAILED, f"fault of archsim: {error}")
     except ArchsimError as error:
-        return Row(task, IMPOSSIBLE, " ".join(str(error).split()))
+        return SweepRow(task, IMPOSSIBLE, " ".join(str(error).split()))
     numbers = {key: number for key, number in scalars(summary).items() if key.partition(".")[0] not in LEFT_OUT}
-    return Row(task, OK, "", numbers)
+    return SweepRow(task, OK, "", numbers)
 
 
-def _summary(job: Job, task: Task) -> Mapping[str, Any]:
+def _summary(job: Job, task: SweepTask) -> Mapping[str, Any]:
     from archsim.lab.run.estimate import estimated
     from archsim.lab.run.run import execute
     from archsim.lab.scenario.find import is_scenario
@@ -102,7 +102,7 @@ def _summary(job: Job, task: Task) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=8)
-def _scenario(name: str) -> Loaded:
+def _scenario(name: str) -> LoadedScenario:
     from archsim.lab.scenario.find import load
 
     return load(name)
@@ -115,7 +115,7 @@ def _loaded(model: str, batch: int | None, parameters: tuple[tuple[str, int], ..
     return load_model(model, batch=batch, parameters=dict(parameters) or None)
 
 
-def model(asked: Asked) -> Workload:
+def model(asked: SweepModel) -> Workload:
     """The model, read once by each process."""
     return _loaded(asked.model, asked.batch, tuple(asked.parameters.items()))
 

@@ -25,8 +25,8 @@ from archsim.base.progress import each
 from archsim.lab.validate.dram_configs import read
 from archsim.lab.validate.dram_energy import OTHERS, beside
 from archsim.lab.validate.dram_streams import stream
-from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, summarize
-from archsim.memory.dram.trace import Replayed, replay
+from archsim.lab.validate.suite import SCORING, ScoredCase, SkippedCase, SuiteResult, summarize
+from archsim.memory.dram.trace import ReplayedTrace, replay
 
 MEAN_DECIMALS = 4  # as recorded
 _UNREADABLE = (KeyError, TypeError, ValueError)
@@ -37,9 +37,9 @@ def run(reference: Path, wanted: Callable[[Any], bool] = lambda row: True) -> Su
 
     Raises ConfigError when a file is missing or no run can be scored.
     """
-    scored: list[Scored] = []
-    skipped: list[Skipped] = []
-    reported: list[Scored] = []
+    scored: list[ScoredCase] = []
+    skipped: list[SkippedCase] = []
+    reported: list[ScoredCase] = []
     speeds: list[float] = []
     ratios: list[float] = []
     rows = [found for found in _rows(reference) if wanted(found[1])]
@@ -54,7 +54,7 @@ def run(reference: Path, wanted: Callable[[Any], bool] = lambda row: True) -> Su
             anchor = row.get("anchor_speed", {}).get("sim_req_per_cpu_s")
             ratios += [speed / anchor] if anchor else []
         except (ConfigError, *_UNREADABLE) as error:
-            skipped.append(Skipped(case, f"{type(error).__name__}: {error}", _has_threshold(row)))
+            skipped.append(SkippedCase(case, f"{type(error).__name__}: {error}", _has_threshold(row)))
     if not scored:
         raise ConfigError(f"{reference}: no run that can be scored; the first: {skipped[0] if skipped else 'none'}")
     speed_of = {"requests_per_cpu_s_median": median(speeds), "requests_per_cpu_s_least": min(speeds)}
@@ -92,7 +92,7 @@ def _name(row: Any) -> str:
     return "/".join(str(row.get(key)) for key in ("config", "pattern", "load"))
 
 
-def _run(row: Mapping[str, Any], configs: Mapping[str, Any]) -> tuple[Replayed, float]:
+def _run(row: Mapping[str, Any], configs: Mapping[str, Any]) -> tuple[ReplayedTrace, float]:
     """The run, and requests per CPU second."""
     if row["config"] not in configs:
         raise ConfigError(f"configs.json has no configuration '{row['config']}'")
@@ -105,9 +105,9 @@ def _run(row: Mapping[str, Any], configs: Mapping[str, Any]) -> tuple[Replayed, 
     return result, row["n"] / max(time.process_time() - start_s, 1e-9)
 
 
-def _score(case: str, row: Mapping[str, Any], result: Replayed) -> Scored:
+def _score(case: str, row: Mapping[str, Any], result: ReplayedTrace) -> ScoredCase:
     """Cycles; where those are equal, the mean read latency."""
-    cycles = Scored(case, row["cycles"], result.cycles)
+    cycles = ScoredCase(case, row["cycles"], result.cycles)
     recorded = row["lat_from_accept"]
     if cycles.error_pct or not recorded or not row["reads"]:
         return cycles
@@ -115,4 +115,4 @@ def _score(case: str, row: Mapping[str, Any], result: Replayed) -> Scored:
     mean = float(np.mean((result.ended - result.accepted)[writes == 0]))
     if abs(mean - recorded["mean"]) <= 0.6 * 10**-MEAN_DECIMALS:
         return cycles
-    return Scored(f"{case} read latency", recorded["mean"], mean)
+    return ScoredCase(f"{case} read latency", recorded["mean"], mean)

@@ -7,20 +7,29 @@ from typing import Any
 
 from archsim.base.errors import ConfigError
 from archsim.facts.dram.address import by_name
-from archsim.facts.dram.device import AddressMap, Constraint, Device, Level, Policy, Protocol
+from archsim.facts.dram.device import (
+    AddressMap,
+    CommandProtocol,
+    ControllerPolicy,
+    DramChannel,
+    DramLevel,
+    TimingConstraint,
+)
 
-_LEVELS: dict[str, Level] = {
+_LEVELS: dict[str, DramLevel] = {
     "Channel": "channel",
     "Rank": "rank",
     "PseudoChannel": "rank",
     "BankGroup": "bankgroup",
     "Bank": "bank",
 }
-_PROTOCOLS: dict[str, Protocol] = {"GenericDDR": "single", "LPDDR5": "split", "HBM12": "dual"}
+_PROTOCOLS: dict[str, CommandProtocol] = {"GenericDDR": "single", "LPDDR5": "split", "HBM12": "dual"}
 _REFRESH: dict[str, Any] = {"AllBank": "all_bank", "PerBank": "per_bank", "NoRefresh": "none"}
 
 
-def read(name: str, config: Mapping[str, Any], request_bytes: int) -> tuple[Device, AddressMap, Policy, int]:
+def read(
+    name: str, config: Mapping[str, Any], request_bytes: int
+) -> tuple[DramChannel, AddressMap, ControllerPolicy, int]:
     """Device, address map, policy and number of channels; raises ConfigError for what is not modelled."""
     try:
         device = _device(config, request_bytes)
@@ -31,7 +40,7 @@ def read(name: str, config: Mapping[str, Any], request_bytes: int) -> tuple[Devi
         _refuse(scheduler == "FRFCFS", "scheduler", scheduler, "FRFCFS")
         interleave = config.get("channel_mapper", {}).get("interleave_bits", 0)
         _refuse(interleave == 0, "interleave_bits", interleave, "0")
-        policy = Policy(
+        policy = ControllerPolicy(
             read_queue=controller["read_buffer_size"],
             write_queue=controller["write_buffer_size"],
             write_high=controller["wr_high_watermark"],
@@ -43,13 +52,13 @@ def read(name: str, config: Mapping[str, Any], request_bytes: int) -> tuple[Devi
     return device, mapping, policy, config["channels"]
 
 
-def _device(config: Mapping[str, Any], request_bytes: int) -> Device:
+def _device(config: Mapping[str, Any], request_bytes: int) -> DramChannel:
     organisation, timing = config["organisation"], config["timing_cycles"]
     counts = organisation["count_per_level"]
     protocol = _known(_PROTOCOLS, "controller", config["controller"]["impl"])
     burst = config["read_latency_cycles"] - timing["nCL"]
     synchronises = config["controller"].get("wck_sync_mode", "need_sync") == "need_sync"
-    return Device(
+    return DramChannel(
         standard=config["standard"],
         clock_hz=round(10**12 / timing["tCK_ps"]),
         ranks=counts.get("rank", 1) * counts.get("pseudochannel", 1),
@@ -69,8 +78,8 @@ def _device(config: Mapping[str, Any], request_bytes: int) -> Device:
     )
 
 
-def _constraint(item: Mapping[str, Any]) -> Constraint:
-    return Constraint(
+def _constraint(item: Mapping[str, Any]) -> TimingConstraint:
+    return TimingConstraint(
         level=_known(_LEVELS, "level", item["level"]),
         before=tuple(item["preceding"]),
         after=tuple(item["following"]),

@@ -15,13 +15,13 @@ from typing import Any
 
 from archsim.energy.dram_currents import CommandEnergy, load_currents, per_command
 from archsim.facts.dram.bit_order import mapped
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Device, Dram, Policy, Protocol
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import CommandProtocol, ControllerPolicy, DramChannel, DramMemory
 from archsim.facts.dram.families import DDR
 from archsim.lab.validate.dram_streams import stream
-from archsim.lab.validate.suite import Scored
+from archsim.lab.validate.suite import ScoredCase
 from archsim.memory.dram.device_records import COMMANDS
-from archsim.memory.dram.trace import Replayed, replay
+from archsim.memory.dram.trace import ReplayedTrace, replay
 
 GIB = 1 << 30
 
@@ -30,20 +30,20 @@ GIB = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Other:
+class DramsimConfig:
     """A configuration of DRAMsim3, 4 bank groups of 4 banks: its clock, timings in cycles, columns and bit order."""
 
     standard: str
     period_ps: int
-    protocol: Protocol
+    protocol: CommandProtocol
     columns: int
     order: str
-    timings: Timings
+    timings: DramTimings
 
-    def memory(self) -> Dram:
+    def memory(self) -> DramMemory:
         """One channel of 8 GiB, a rank of 64 B bursts."""
         t = self.timings
-        device = Device(
+        device = DramChannel(
             standard=self.standard,
             clock_hz=round(10**12 / self.period_ps),
             ranks=1,
@@ -58,20 +58,20 @@ class Other:
             refresh_cycles=t.refi,
             constraints=DDR.constraints(t),
         )
-        return Dram(device=device, channels=1, capacity_bytes=8 * GIB, source="DRAMsim3")
+        return DramMemory(device=device, channels=1, capacity_bytes=8 * GIB, source="DRAMsim3")
 
 
 OTHERS = {
-    "ds3_ddr4_2400_1r_bglow": Other(
+    "ds3_ddr4_2400_1r_bglow": DramsimConfig(
         standard="ddr4", period_ps=830, protocol="single", columns=128, order="row bank column bankgroup",
-        timings=Timings(
+        timings=DramTimings(
             bl=4, bl_long=4, cl=17, cwl=12, rcd_rd=17, rcd_wr=17, rp=17, rpab=17, ras=39, rc=56, wr=18, rtp=9,
             ccd_s=4, ccd_l=6, rrd_s=4, rrd_l=6, wtr_s=3, wtr_l=9, faw=26, rfc=420, refi=9360,
         ),
     ),
-    "ds3_hbm2_1ch": Other(
+    "ds3_hbm2_1ch": DramsimConfig(
         standard="hbm2", period_ps=1000, protocol="dual", columns=32, order="row bankgroup bank column",
-        timings=Timings(
+        timings=DramTimings(
             bl=2, bl_long=2, cl=14, cwl=4, rcd_rd=14, rcd_wr=14, rp=14, rpab=14, ras=34, rc=48, wr=16, rtp=6,
             ccd_s=2, ccd_l=2, rrd_s=4, rrd_l=6, wtr_s=6, wtr_l=8, faw=30, rfc=260, refi=3900,
         ),
@@ -79,7 +79,7 @@ OTHERS = {
 }  # fmt: skip
 
 
-def beside(case: str, row: Mapping[str, Any]) -> list[Scored]:
+def beside(case: str, row: Mapping[str, Any]) -> list[ScoredCase]:
     """A run's commands, energy a command, and energy by part; what it has as expected, ours as got."""
     other, stats, period_ns = OTHERS[row["config"]], row["stats"], row["tCK_ns"]
     memory, t = other.memory(), other.timings
@@ -92,7 +92,7 @@ def beside(case: str, row: Mapping[str, Any]) -> list[Scored]:
     )
     mapping, _ = mapped(other.order, memory)
     requests = stream(row["pattern"], row["n"], row["req_bytes"], row["num"], row["den"])
-    result = replay(memory.device, mapping, Policy(), *requests)
+    result = replay(memory.device, mapping, ControllerPolicy(), *requests)
     theirs = {
         "activates": stats["num_act_cmds"],
         "reads": stats["num_read_cmds"],
@@ -101,10 +101,12 @@ def beside(case: str, row: Mapping[str, Any]) -> list[Scored]:
     }
     counts = {name: int(result.issued[0][COMMANDS[code]]) for name, code in _COUNTED.items()}
     parts = _parts(energy, counts, result, memory)
-    found = [Scored(f"{case} {name}", theirs[name], counts[name]) for name in counts]
+    found = [ScoredCase(f"{case} {name}", theirs[name], counts[name]) for name in counts]
     found += _by_formula(case, energy, stats, theirs, period_ns)
-    found += [Scored(f"{case} {name}_energy pJ", stats[f"{name}_energy"] * period_ns, parts[name]) for name in parts]
-    return [*found, Scored(f"{case} total_energy pJ", stats["total_energy"] * period_ns, sum(parts.values()))]
+    found += [
+        ScoredCase(f"{case} {name}_energy pJ", stats[f"{name}_energy"] * period_ns, parts[name]) for name in parts
+    ]
+    return [*found, ScoredCase(f"{case} total_energy pJ", stats["total_energy"] * period_ns, sum(parts.values()))]
 
 
 _COUNTED = {"activates": "ACT", "reads": "RD", "writes": "WR", "refreshes": "REFab"}
@@ -112,7 +114,7 @@ _COUNTED = {"activates": "ACT", "reads": "RD", "writes": "WR", "refreshes": "REF
 
 def _by_formula(
     case: str, energy: CommandEnergy, stats: Mapping[str, Any], counts: Mapping[str, int], period_ns: float
-) -> list[Scored]:
+) -> list[ScoredCase]:
     """Energy of one command: the run's sum over its count, and the formula."""
     columns = (
         ("activate", "act_energy", "activates", energy.activate_pj),
@@ -121,13 +123,15 @@ def _by_formula(
         ("refresh", "ref_energy", "refreshes", energy.refresh_pj),
     )
     return [
-        Scored(f"{case} pJ a {name}", round(stats[column] * period_ns / counts[count], 6), round(pj, 6))
+        ScoredCase(f"{case} pJ a {name}", round(stats[column] * period_ns / counts[count], 6), round(pj, 6))
         for name, column, count, pj in columns
         if counts[count]
     ]
 
 
-def _parts(energy: CommandEnergy, counts: Mapping[str, int], result: Replayed, memory: Dram) -> dict[str, float]:
+def _parts(
+    energy: CommandEnergy, counts: Mapping[str, int], result: ReplayedTrace, memory: DramMemory
+) -> dict[str, float]:
     period_ns = 1e9 / memory.device.clock_hz
     opened = int(result.opened.sum())
     return {

@@ -16,8 +16,8 @@ from statistics import median
 
 from archsim.base.errors import ConfigError, MappingError
 from archsim.base.progress import each
-from archsim.lab.validate.mapping_files import Recorded, read
-from archsim.lab.validate.suite import SCORING, AtMost, Scored, Skipped, SuiteResult, speed_of, summarize
+from archsim.lab.validate.mapping_files import RecordedMapping, read
+from archsim.lab.validate.suite import SCORING, AtMostCase, ScoredCase, SkippedCase, SuiteResult, speed_of, summarize
 from mapper.looptree.conventions import ACCELFORGE, Convention
 from mapper.looptree.cost import Cost, evaluate
 from mapper.looptree.search.found import Budget, Found
@@ -34,15 +34,15 @@ BESIDE_BUDGET_S = 20.0  # of a search whose outcome has no threshold
 
 def run(reference: Path) -> SuiteResult:
     """Score every file. Raises ConfigError when there is none that can be scored."""
-    scored: list[Scored] = []
-    skipped: list[Skipped] = []
-    reported: list[Scored] = []
+    scored: list[ScoredCase] = []
+    skipped: list[SkippedCase] = []
+    reported: list[ScoredCase] = []
     begun_s = time.process_time()
     for path in each(_files(reference), SCORING, "mappings", attrgetter("stem")):
         try:
             recorded = read(path)
         except ConfigError as error:
-            skipped.append(Skipped(path.stem, str(error)))
+            skipped.append(SkippedCase(path.stem, str(error)))
             continue
         found, *others = case(recorded)
         scored.append(found)
@@ -60,12 +60,12 @@ def _files(reference: Path) -> list[Path]:
     return files
 
 
-def case(recorded: Recorded) -> list[Scored]:
+def case(recorded: RecordedMapping) -> list[ScoredCase]:
     """The case first, then what is reported beside it."""
     try:
         cost = evaluate(recorded.nest, recorded.hierarchy, ACCELFORGE)
     except MappingError as error:
-        return [Scored(f"{recorded.name} evaluated: {error}", recorded.energy_j, 0.0)]
+        return [ScoredCase(f"{recorded.name} evaluated: {error}", recorded.energy_j, 0.0)]
     wrong = _evaluated(recorded, cost)
     if wrong:
         return [wrong]
@@ -73,25 +73,25 @@ def case(recorded: Recorded) -> list[Scored]:
     try:
         found, cpu_s = timed(space, recorded.objective)
     except MappingError as error:
-        return [Scored(f"{recorded.name} searched: {error}", _value(recorded, cost), 0.0)]
-    searched = AtMost(recorded.name, _value(recorded, cost), found.value)
+        return [ScoredCase(f"{recorded.name} searched: {error}", _value(recorded, cost), 0.0)]
+    searched = AtMostCase(recorded.name, _value(recorded, cost), found.value)
     return [searched, *_cpu(recorded, cpu_s), *_larger(recorded)]
 
 
-def _evaluated(recorded: Recorded, cost: Cost) -> Scored | None:
+def _evaluated(recorded: RecordedMapping, cost: Cost) -> ScoredCase | None:
     """The first figure of the recorded mapping that is not as recorded."""
     figures = [("energy", recorded.energy_j, cost.energy_j), ("latency", recorded.latency_s, cost.latency_s)]
     for key in sorted(recorded.actions.keys() | cost.actions.keys()):
         expected, got = recorded.actions.get(key, 0.0), cost.actions.get(key, 0.0)
         figures.append((" ".join(filter(None, key)), expected, got))
     for name, expected, got in figures:
-        scored = Scored(f"{recorded.name} evaluated: {name}", expected, got)
+        scored = ScoredCase(f"{recorded.name} evaluated: {name}", expected, got)
         if scored.error_pct > 100 * EVALUATED:
             return scored
     return None
 
 
-def _value(recorded: Recorded, cost: Cost) -> float:
+def _value(recorded: RecordedMapping, cost: Cost) -> float:
     return recorded.objective.key(cost.energy_j, cost.latency_s)[0]
 
 
@@ -103,12 +103,12 @@ def timed(space: Space, objective: Objective, budget_s: float | None = None) -> 
     return found, max(time.process_time() - begun_s, 1e-9)
 
 
-def _cpu(recorded: Recorded, cpu_s: float) -> list[Scored]:
+def _cpu(recorded: RecordedMapping, cpu_s: float) -> list[ScoredCase]:
     anchors = ((FRESH, recorded.user_s), (WARM, recorded.warm_user_s))
-    return [Scored(f"{recorded.name} {kind}", anchor, cpu_s) for kind, anchor in anchors if anchor]
+    return [ScoredCase(f"{recorded.name} {kind}", anchor, cpu_s) for kind, anchor in anchors if anchor]
 
 
-def _larger(recorded: Recorded) -> list[Scored]:
+def _larger(recorded: RecordedMapping) -> list[ScoredCase]:
     """The best of larger spaces, beside the recorded mapping under the same convention."""
     found = [_beside(recorded, "interleaved nodes", ACCELFORGE, recorded.factors)]
     if not any(len(c) > 1 for operand in recorded.einsum.operands for c in operand.coordinates):
@@ -116,7 +116,7 @@ def _larger(recorded: Recorded) -> list[Scored]:
     return [scored for scored in found if scored]
 
 
-def _beside(recorded: Recorded, kind: str, convention: Convention, factors: Factors) -> Scored | None:
+def _beside(recorded: RecordedMapping, kind: str, convention: Convention, factors: Factors) -> ScoredCase | None:
     """The best that was found within ``BESIDE_BUDGET_S``; None where nothing of the space fits."""
     space = Space(recorded.einsum, recorded.hierarchy, convention, factors)
     try:
@@ -124,10 +124,10 @@ def _beside(recorded: Recorded, kind: str, convention: Convention, factors: Fact
         found = search(space, recorded.objective, Budget(BESIDE_BUDGET_S))
     except MappingError:
         return None
-    return Scored(f"{recorded.name} {kind}" + ("" if found.proven else " (not proven)"), expected, found.value)
+    return ScoredCase(f"{recorded.name} {kind}" + ("" if found.proven else " (not proven)"), expected, found.value)
 
 
-def _speed(cases: int, cpu_s: float, reported: list[Scored]) -> dict[str, float]:
+def _speed(cases: int, cpu_s: float, reported: list[ScoredCase]) -> dict[str, float]:
     """CPU seconds of the run; how many times the recorded CPU time of a search is ours."""
     speed = speed_of(cases, cpu_s)
     for kind, name in ((FRESH, "times_reference"), (WARM, "times_reference_warm")):

@@ -27,7 +27,7 @@ _NOTED = frozenset({"macs", "padding", "stride", "dilation", "G"})
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedMapping:
     """A problem with the figures of its recorded mapping. ``actions``: (memory, operand, action) -> how often.
 
     ``factors``: which the recorded search allowed; it kept nodes in the order of the memories. ``user_s``: CPU time of
@@ -47,7 +47,7 @@ class Recorded:
     warm_user_s: float | None
 
 
-def read(path: Path) -> Recorded:
+def read(path: Path) -> RecordedMapping:
     """One file. Raises ConfigError with the file, the key and what is allowed for anything that it cannot read."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -65,14 +65,14 @@ def read(path: Path) -> Recorded:
         raise ConfigError(f"{path}: not in the form of a recorded mapping: {error}") from error
 
 
-def _recorded(path: Path, data: Mapping[str, Any]) -> Recorded:
+def _recorded(path: Path, data: Mapping[str, Any]) -> RecordedMapping:
     options = data.get("options", {})
     for option in ("unfused", "max_fused_loops"):
         if options.get(option):
             raise ConfigError(f"options.{option}: found {options[option]}; fused layers are not read")
     einsum, hierarchy = _einsum(data["shape"]), _hierarchy(data["arch"], data["levels"])
     cost = data.get("anchor_cost") or {}
-    return Recorded(
+    return RecordedMapping(
         name=path.stem,
         einsum=einsum,
         hierarchy=hierarchy,

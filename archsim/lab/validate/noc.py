@@ -21,25 +21,25 @@ import numpy as np
 
 from archsim.base.errors import ConfigError
 from archsim.base.progress import each
-from archsim.lab.validate.noc_configs import Setup, read
-from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, summarize
+from archsim.lab.validate.noc_configs import NocSetup, read
+from archsim.lab.validate.suite import SCORING, ScoredCase, SkippedCase, SuiteResult, summarize
 from archsim.noc import traffic
 from archsim.noc.channel_load import hops
-from archsim.noc.offered import Offered, Procedure, offer
+from archsim.noc.offered import LoadProcedure, OfferedLoad, offer
 from archsim.noc.replay import replay
 
 THRESHOLD_PCT = 2.0
 KNEE = 0.9  # of the last stable rate: up to there latency has a threshold
 _UNREADABLE = (KeyError, TypeError, ValueError)
 _APART_CYCLES = 4096  # between lone packets
-BRIEF = Procedure(period_cycles=1, warm_up=0, periods=1)
+BRIEF = LoadProcedure(period_cycles=1, warm_up=0, periods=1)
 
 
 def run(reference: Path) -> SuiteResult:
     """Score every curve. Raises ConfigError when curves.json is missing or has no curve that can be scored."""
     config = _load(reference / "curves.json")
-    scored: list[Scored] = []
-    skipped: list[Skipped] = []
+    scored: list[ScoredCase] = []
+    skipped: list[SkippedCase] = []
     speeds: list[float] = []
     ratios: list[float] = []
     for row in each(config["runs"], SCORING, "curves", _name):
@@ -47,7 +47,7 @@ def run(reference: Path) -> SuiteResult:
         try:
             scored.append(score(case, row, points(config, row, speeds, ratios)))
         except (ConfigError, *_UNREADABLE) as error:
-            skipped.append(Skipped(case, f"{type(error).__name__}: {error}"))
+            skipped.append(SkippedCase(case, f"{type(error).__name__}: {error}"))
     if not scored:
         raise ConfigError(f"{reference}: no curve that can be scored; the first: {skipped[0] if skipped else 'none'}")
     speed = {"cycles_per_cpu_s_median": median(speeds), "cycles_per_cpu_s_least": min(speeds)}
@@ -60,7 +60,7 @@ def run(reference: Path) -> SuiteResult:
 
 def points(
     config: Mapping[str, Any], row: Mapping[str, Any], speeds: list[float], ratios: list[float]
-) -> Iterator[tuple[Mapping[str, Any], Offered]]:
+) -> Iterator[tuple[Mapping[str, Any], OfferedLoad]]:
     """The recorded points of a curve that are judged, with ours; cycles per CPU second go to ``speeds``."""
     setup = read(config, row)
     _measure(replace(setup, procedure=BRIEF), row, _lowest(row))  # loads or compiles the kernel before the clock
@@ -74,7 +74,7 @@ def points(
         yield point, found
 
 
-def _measure(setup: Setup, row: Mapping[str, Any], rate: float) -> Offered:
+def _measure(setup: NocSetup, row: Mapping[str, Any], rate: float) -> OfferedLoad:
     pattern = traffic.by_name(row["traffic"], len(setup.topology.nodes), setup.topology.shape)
     return offer(
         setup.topology, setup.routes, setup.parameters, pattern,
@@ -82,16 +82,16 @@ def _measure(setup: Setup, row: Mapping[str, Any], rate: float) -> Offered:
     )  # fmt: skip
 
 
-def score(case: str, row: Mapping[str, Any], found: Iterator[tuple[Mapping[str, Any], Offered]]) -> Scored:
+def score(case: str, row: Mapping[str, Any], found: Iterator[tuple[Mapping[str, Any], OfferedLoad]]) -> ScoredCase:
     """The worst of a curve's points."""
     last = float(row["last_stable_rate"])
-    worst = Scored(case, 0.0, 0.0)
+    worst = ScoredCase(case, 0.0, 0.0)
     for point, ours in found:
         rate = float(point["injection_rate"])
         stable = rate <= last
-        judged = Scored(f"{case} at {rate:g}", float(point["pkt_lat"]), as_printed(ours.latency_mean))
+        judged = ScoredCase(f"{case} at {rate:g}", float(point["pkt_lat"]), as_printed(ours.latency_mean))
         if ours.stable != stable:
-            judged = Scored(f"{case} at {rate:g}: stable", float(stable), float(ours.stable))
+            judged = ScoredCase(f"{case} at {rate:g}: stable", float(stable), float(ours.stable))
         elif not stable or (rate > KNEE * last and rate > _lowest(row)):
             continue
         if judged.error_pct >= worst.error_pct:
@@ -104,7 +104,7 @@ def as_printed(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def zero_load(config: Mapping[str, Any], row: Mapping[str, Any]) -> list[Scored]:
+def zero_load(config: Mapping[str, Any], row: Mapping[str, Any]) -> list[ScoredCase]:
     """Recorded and own latency of lone packets, by the number of links on their way."""
     setup = read(config, row)
     nodes = len(setup.topology.nodes)
@@ -120,7 +120,7 @@ def zero_load(config: Mapping[str, Any], row: Mapping[str, Any]) -> list[Scored]
         ours = set(latency[links == int(text)].tolist())
         extra = "".join(f"/{name}={value}" for name, value in row["extra"].items())
         case = f"{row['topo']}/{row['vc']}/flits={row['pkt']}{extra}/links={text} latency of lone packets"
-        found += [Scored(case, expected, float(value)) for value in sorted(ours)]
+        found += [ScoredCase(case, expected, float(value)) for value in sorted(ours)]
     return found
 
 

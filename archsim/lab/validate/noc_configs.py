@@ -8,10 +8,10 @@ from typing import Any
 
 from archsim.base.errors import ConfigError
 from archsim.facts.noc import routing
-from archsim.facts.noc.routing import Routes
+from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topologies import crossbar, mesh, torus
 from archsim.facts.noc.topology import Topology
-from archsim.noc.offered import Procedure
+from archsim.noc.offered import LoadProcedure
 from archsim.noc.parameters import RouterParameters
 
 _FIXED: Mapping[str, tuple[Any, ...]] = {  # what the model has no parameter for, and the values that it stands for
@@ -37,16 +37,16 @@ _READ = (
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class NocSetup:
     """A network and how it is measured."""
 
     topology: Topology
-    routes: Routes
+    routes: RoutingTable
     parameters: RouterParameters
-    procedure: Procedure
+    procedure: LoadProcedure
 
 
-def read(config: Mapping[str, Any], run: Mapping[str, Any]) -> Setup:
+def read(config: Mapping[str, Any], run: Mapping[str, Any]) -> NocSetup:
     """The network of a run. Raises ConfigError for what is not modelled, with the values that are."""
     values = {**config["base_params"], **config["vc"][run["vc"]], **run["extra"]}
     for name, value in values.items():
@@ -67,13 +67,13 @@ def read(config: Mapping[str, Any], run: Mapping[str, Any]) -> Setup:
         hold_switch=bool(values["hold_switch_for_packet"]),
         input_speedup=values["input_speedup"],
     )
-    procedure = Procedure(
+    procedure = LoadProcedure(
         period_cycles=values["sample_period"],
         warm_up=values["warmup_periods"],
         periods=values["max_samples"],
         limit_cycles=float(values["latency_thres"]),
     )
-    return Setup(topology, routing.routes(topology), parameters, procedure)
+    return NocSetup(topology, routing.routes(topology), parameters, procedure)
 
 
 def _topology(asked: Mapping[str, Any]) -> Topology:

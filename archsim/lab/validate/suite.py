@@ -12,7 +12,7 @@ SCORING = "scoring"  # what is done to rows, where progress is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredCase:
     """One case of the reference with its expected figure and ours, in the same unit."""
 
     case: str
@@ -32,7 +32,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class AtMost(Scored):
+class AtMostCase(ScoredCase):
     """A case whose figure may be smaller than the expected one: only an excess is an error."""
 
     @property
@@ -42,7 +42,7 @@ class AtMost(Scored):
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedCase:
     """A row that could not be scored and why (file:line, value found, what is allowed).
 
     ``has_threshold``: it would have been scored, had it been understood; False of what is only reported beside.
@@ -74,9 +74,9 @@ class SuiteResult:
     max_error_pct: float
     threshold: float
     speed: Mapping[str, float]
-    failed: tuple[Scored, ...]
-    skipped: tuple[Skipped, ...]
-    beside: tuple[Scored, ...] = ()
+    failed: tuple[ScoredCase, ...]
+    skipped: tuple[SkippedCase, ...]
+    beside: tuple[ScoredCase, ...] = ()
 
     @property
     def met(self) -> bool:
@@ -114,12 +114,12 @@ class SuiteResult:
 
 def summarize(
     suite: str,
-    scored: Sequence[Scored],
+    scored: Sequence[ScoredCase],
     *,
     threshold: float,
     speed: Mapping[str, float],
-    skipped: Sequence[Skipped] = (),
-    beside: Sequence[Scored] = (),
+    skipped: Sequence[SkippedCase] = (),
+    beside: Sequence[ScoredCase] = (),
 ) -> SuiteResult:
     """Count and average the cases of a suite; ``threshold`` in percent of the expected figure."""
     errors = [case.error_pct for case in scored]

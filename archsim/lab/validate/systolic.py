@@ -15,7 +15,7 @@ from archsim.base.errors import ConfigError, ModelError, nearest
 from archsim.base.progress import each
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Nest
-from archsim.lab.validate.suite import SCORING, Scored, Skipped, SuiteResult, speed_of, summarize
+from archsim.lab.validate.suite import SCORING, ScoredCase, SkippedCase, SuiteResult, speed_of, summarize
 
 FILE = "cases.csv"
 THRESHOLD_PCT = 0.0
@@ -26,7 +26,7 @@ _NEST = Nest(batch=(), m=("m",), n=("n",), k=("k",))
 _LARGEST = 2**63 - 1
 _EXCESS = "(beyond the header)"  # key of cells that have no column
 
-Row = Mapping[str, str]
+SystolicRow = Mapping[str, str]
 
 
 def run(reference: Path) -> SuiteResult:
@@ -35,8 +35,8 @@ def run(reference: Path) -> SuiteResult:
     Raises ConfigError (file:line) when the directory, the file or a column is missing, or no row is left.
     """
     path = reference / FILE
-    scored: list[Scored] = []
-    skipped: list[Skipped] = []
+    scored: list[ScoredCase] = []
+    skipped: list[SkippedCase] = []
     folds = {short: catalogue.get(name).fold for short, name in DATAFLOWS.items()}
     start_s = time.process_time()
     for line, row in each(list(_rows(path)), SCORING, "rows"):
@@ -44,23 +44,23 @@ def run(reference: Path) -> SuiteResult:
             numbers = _numbers(row)
             dataflow = _dataflow(row)
         except ModelError as error:
-            skipped.append(Skipped(row["case"] or f"line {line}", f"{path}:{line}: {error}"))
+            skipped.append(SkippedCase(row["case"] or f"line {line}", f"{path}:{line}: {error}"))
             continue
         extents = {"m": numbers["M"], "n": numbers["N"], "k": numbers["K"]}
         array = ArrayShape(numbers["rows"], numbers["cols"])
         fold = folds[dataflow](_NEST, extents, array, accumulate=False)
-        scored.append(Scored(row["case"], numbers["cycles"], fold.cycles))
+        scored.append(ScoredCase(row["case"], numbers["cycles"], fold.cycles))
     if not scored:
         raise ConfigError(f"{path}: no row that can be scored{_first_reason(skipped)}")
     speed = speed_of(len(scored), time.process_time() - start_s)
     return summarize("systolic", scored, threshold=THRESHOLD_PCT, speed=speed, skipped=skipped)
 
 
-def _first_reason(skipped: list[Skipped]) -> str:
+def _first_reason(skipped: list[SkippedCase]) -> str:
     return f"; the first: {skipped[0].reason}" if skipped else ""
 
 
-def _rows(path: Path) -> Iterator[tuple[int, Row]]:
+def _rows(path: Path) -> Iterator[tuple[int, SystolicRow]]:
     """Line number and cells of every row, cells that are missing as ''."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -84,7 +84,7 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         raise ConfigError(f"{path}:1: column '{repeated[0]}' appears twice")
 
 
-def _numbers(row: Row) -> dict[str, int]:
+def _numbers(row: SystolicRow) -> dict[str, int]:
     """The integer cells; raises ModelError naming column, value found and allowed range."""
     if _EXCESS in row:
         raise ModelError("more cells than the header has columns (a comma in a name needs quotes)")
@@ -98,7 +98,7 @@ def _numbers(row: Row) -> dict[str, int]:
     return numbers
 
 
-def _dataflow(row: Row) -> str:
+def _dataflow(row: SystolicRow) -> str:
     found = row["dataflow"].strip()
     if found not in DATAFLOWS:
         raise ModelError(f"column 'dataflow': found '{found[:40]}'; allowed: {', '.join(sorted(DATAFLOWS))}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from archsim.base.errors import MappingError
-from archsim.lab.validate.zigzag_files import OUTPUT, PJ, Accelerator, Layer
+from archsim.lab.validate.zigzag_files import OUTPUT, PJ, ZigzagAccelerator, ZigzagLayer
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.cost import Cost, evaluate
 from mapper.looptree.counts import edges
@@ -25,7 +25,7 @@ ANY_DIMS: Mapping[str, frozenset[str]] = {}  # every dim on every fan-out
 
 
 @dataclass(frozen=True)
-class Priced:
+class PricedMapping:
     """A mapping and its cost in our model; ``level_pj``: (operand, memory) -> pJ. Seconds are cycles.
 
     ``stopped``: a search for it used up its time.
@@ -48,7 +48,7 @@ class Priced:
         return self.cost.latency_s
 
 
-def price(accelerator: Accelerator, layer: Layer, nest: Nest) -> Priced:
+def price(accelerator: ZigzagAccelerator, layer: ZigzagLayer, nest: Nest) -> PricedMapping:
     """Cost of a mapping with the width of the output in each memory that follows from it.
 
     Raises MappingError where it does not fit.
@@ -65,7 +65,7 @@ def price(accelerator: Accelerator, layer: Layer, nest: Nest) -> Priced:
         if operand:
             pj = count * hierarchy.memory(memory).actions[action].energy_j / PJ
             level_pj[operand, memory] = level_pj.get((operand, memory), 0.0) + pj
-    return Priced(nest, cost, level_pj, layer.einsum.macs / accelerator.peak / cost.latency_s)
+    return PricedMapping(nest, cost, level_pj, layer.einsum.macs / accelerator.peak / cost.latency_s)
 
 
 def _spilled(nest: Nest) -> set[str]:
@@ -79,17 +79,17 @@ def _spilled(nest: Nest) -> set[str]:
 
 
 def best(
-    accelerator: Accelerator,
-    layer: Layer,
+    accelerator: ZigzagAccelerator,
+    layer: ZigzagLayer,
     objective: str,
     axis_dims: Mapping[str, frozenset[str]],
     seconds: float | None = None,
-) -> Priced:
+) -> PricedMapping:
     """The best that the search finds within ``seconds`` of CPU time for each assumption of widths.
 
     Raises MappingError when nothing fits.
     """
-    found: list[Priced] = []
+    found: list[PricedMapping] = []
     stopped = False
     reason = MappingError(f"no mapping of '{layer.name}'")
     for bits in _widths(accelerator, layer):
@@ -105,12 +105,12 @@ def best(
     return replace(better_of(objective, *found), stopped=stopped)
 
 
-def better_of(objective: str, *found: Priced) -> Priced:
+def better_of(objective: str, *found: PricedMapping) -> PricedMapping:
     """The first that is best by an objective."""
     return min(found, key=lambda priced: OBJECTIVES[objective].key(priced.cost.energy_j, priced.cost.latency_s))
 
 
-def _widths(accelerator: Accelerator, layer: Layer) -> list[dict[str, int]]:
+def _widths(accelerator: ZigzagAccelerator, layer: ZigzagLayer) -> list[dict[str, int]]:
     """Partial sums in the inner memories of the output, final values in the outer ones: every place to change."""
     inner_first = accelerator.holding(OUTPUT)
     return [

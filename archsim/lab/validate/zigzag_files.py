@@ -30,7 +30,7 @@ _UNLIMITED = 1e30  # actions a second
 
 
 @dataclass(frozen=True)
-class Best:
+class ZigzagBest:
     """The best mapping by one objective. ``level_pj``: (operand, memory) -> pJ. Latencies in cycles: all, and without
     the first loads, the last stores and the wave through a systolic array."""
 
@@ -43,20 +43,20 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Layer:
+class ZigzagLayer:
     """``axis_dims``: the dims that ZigZag's mapping spreads on each fan-out; ``best`` by objective."""
 
     name: str
     einsum: Einsum
     axis_dims: Mapping[str, frozenset[str]]
-    best: Mapping[str, Best]
+    best: Mapping[str, ZigzagBest]
     search_s: float
     partial_bits: int
     final_bits: int
 
 
 @dataclass(frozen=True)
-class Accelerator:
+class ZigzagAccelerator:
     """``data``: ZigZag's description; ``links``: its memory operand of each operand of a layer."""
 
     data: Mapping[str, Any]
@@ -151,11 +151,11 @@ class Accelerator:
         return found
 
 
-def read(path: Path) -> tuple[Accelerator, list[Layer]]:
+def read(path: Path) -> tuple[ZigzagAccelerator, list[ZigzagLayer]]:
     """One file. Raises ConfigError for what it cannot read."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        accelerator = Accelerator(data["accelerator"], data["layers"][0]["layer"]["memory_operand_links"])
+        accelerator = ZigzagAccelerator(data["accelerator"], data["layers"][0]["layer"]["memory_operand_links"])
         return accelerator, [_layer(accelerator, entry) for entry in data["layers"]]
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
@@ -163,14 +163,14 @@ def read(path: Path) -> tuple[Accelerator, list[Layer]]:
         raise ConfigError(f"{path}: not in the form of ZigZag's results: {type(error).__name__} {error}") from error
 
 
-def _layer(accelerator: Accelerator, entry: Mapping[str, Any]) -> Layer:
+def _layer(accelerator: ZigzagAccelerator, entry: Mapping[str, Any]) -> ZigzagLayer:
     layer = entry["layer"]
     einsum = einsum_of(layer)
     best = {name.lower(): _best(accelerator, einsum, found) for name, found in entry["best"].items()}
     spread = next(iter(entry["best"].values()))["spatial_mapping"]
     bits = layer["operand_precision_bits"]
     axis_dims = {axis: frozenset(dim.lower() for dim in dims) for axis, dims in spread.items()}
-    return Layer(layer["name"], einsum, axis_dims, best, entry["search_cpu_s"], bits["O"], bits["O_final"])
+    return ZigzagLayer(layer["name"], einsum, axis_dims, best, entry["search_cpu_s"], bits["O"], bits["O_final"])
 
 
 def einsum_of(layer: Mapping[str, Any]) -> Einsum:
@@ -193,7 +193,7 @@ def einsum_of(layer: Mapping[str, Any]) -> Einsum:
     return Einsum(layer["name"], extents, tuple(operands))
 
 
-def _best(accelerator: Accelerator, einsum: Einsum, data: Mapping[str, Any]) -> Best:
+def _best(accelerator: ZigzagAccelerator, einsum: Einsum, data: Mapping[str, Any]) -> ZigzagBest:
     levels = data["memory_levels"]
     pj = {
         (operand, accelerator.memory_of(operand, name)): energy
@@ -202,10 +202,10 @@ def _best(accelerator: Accelerator, einsum: Einsum, data: Mapping[str, Any]) -> 
     }
     steady = data["ideal_temporal_cycle"] + data["stall_cycles"]
     whole = data["energy_pJ"], data["latency_cycles"], steady, data["mac_spatial_utilization"]
-    return Best(*whole, pj, _nest(accelerator, einsum, data))
+    return ZigzagBest(*whole, pj, _nest(accelerator, einsum, data))
 
 
-def _nest(accelerator: Accelerator, einsum: Einsum, data: Mapping[str, Any]) -> Nest:
+def _nest(accelerator: ZigzagAccelerator, einsum: Einsum, data: Mapping[str, Any]) -> Nest:
     """Loops in ZigZag's order, each Keep above the loops of its level and those inside it, fan-outs as in the chain."""
     by_level = data["temporal_mapping_inner_to_outer"]
     loops = [(dim.lower(), int(trips)) for level in by_level[OUTPUT] for dim, trips in level]
@@ -222,7 +222,7 @@ def _nest(accelerator: Accelerator, einsum: Einsum, data: Mapping[str, Any]) -> 
 
 
 def _order(
-    accelerator: Accelerator,
+    accelerator: ZigzagAccelerator,
     loops: list[tuple[str, int]],
     below: Mapping[str, list[tuple[str, int]]],
     spread: Mapping[str, Mapping[str, int]],
@@ -242,7 +242,7 @@ def _order(
 
 
 def _placed(
-    accelerator: Accelerator, below: Mapping[str, list[tuple[str, int]]], count: int
+    accelerator: ZigzagAccelerator, below: Mapping[str, list[tuple[str, int]]], count: int
 ) -> Iterator[tuple[str, str, int, list[str]]]:
     """Tiles from the outermost: memory, operand, loops inside, the fan-outs that come just above it."""
     hierarchy = accelerator.hierarchy(dict.fromkeys(accelerator.data["memories"], 0))

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from archsim.base.errors import ConfigError
 from archsim.lab.run.job import Job, Progress, quiet
 from archsim.lab.verify.model import verify
-from archsim.lab.verify.numbered import Asked
-from archsim.lab.verify.outcome import Outcome
+from archsim.lab.verify.numbered import VerifyOptions
+from archsim.lab.verify.outcome import VerifyOutcome
 from archsim.lab.verify.program import verify_program
 
 ORDERS_OF_A_PROGRAM = 20  # what a race detector needs; a model's Program was made by the compiler and is checked
@@ -21,7 +21,7 @@ ORDERS_OF_A_PROGRAM = 20  # what a race detector needs; a model's Program was ma
 
 def ask(
     job: Job, layers: str | None, interleavings: int | None, numbers: str, inputs: Path | None, against: str | None
-) -> Asked:
+) -> VerifyOptions:
     """The request; raises ConfigError for options that do not go together and for unreadable inputs."""
     if against is not None and not job.is_program:
         raise ConfigError(f"--against {against}: '{job.model}' is a model; allowed for a Program text (.asm)")
@@ -29,10 +29,10 @@ def ask(
     if layers is not None and not names:
         raise ConfigError("--layers: found none; allowed names between commas")
     orders = interleavings or (ORDERS_OF_A_PROGRAM if job.is_program else 1)
-    return Asked(job, names, orders, numbers, _arrays(inputs) if inputs is not None else {}, against or "")
+    return VerifyOptions(job, names, orders, numbers, _arrays(inputs) if inputs is not None else {}, against or "")
 
 
-def verified(asked: Asked, say: Progress = quiet) -> Outcome:
+def verified(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
     """Verify a model or a Program text."""
     return verify_program(asked, say) if asked.job.is_program else verify(asked, say)
 

@@ -14,15 +14,15 @@ from archsim.graph.numeric import reference
 from archsim.graph.numeric.contents import contents, to_memory
 from archsim.graph.numeric.formats import LIMITS, Elements
 from archsim.graph.numeric.quantise import Quantised
-from archsim.ir.graph import Format
+from archsim.ir.graph import ValueFormat
 from archsim.ir.program import Program
 from archsim.ir.workload import Layer, Workload
 from archsim.lab.run.job import Progress
 from archsim.lab.verify import runtime
-from archsim.lab.verify.judge import Equal, Judge, Near
-from archsim.lab.verify.numbered import Asked, Model
-from archsim.lab.verify.observe import Observer, differences
-from archsim.lab.verify.outcome import CLOSE, EQUAL, ONE_STEP, Check, Row
+from archsim.lab.verify.judge import EqualJudge, NearJudge, VerifyJudge
+from archsim.lab.verify.numbered import NumberedModel, VerifyOptions
+from archsim.lab.verify.observe import ExecutionObserver, differences
+from archsim.lab.verify.outcome import CLOSE, EQUAL, ONE_STEP, VerifyCheck, VerifyRow
 from mapper.execute.run import Executor, unrolled
 from mapper.execute.run import Numbers as Arithmetic
 
@@ -30,7 +30,9 @@ Array = npt.NDArray[Any]
 NUMPY = "NumPy, node by node"
 
 
-def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[str], say: Progress) -> Check:
+def check_float(
+    model: NumberedModel, program: Program, asked: VerifyOptions, chosen: frozenset[str], say: Progress
+) -> VerifyCheck:
     """Real numbers against the model's own runtime; where it has none, in double precision against NumPy."""
     names = tuple(dict.fromkeys(model.lowered.values.values()))
     known: dict[str, Array] = {}
@@ -50,33 +52,33 @@ def check_float(model: Model, program: Program, asked: Asked, chosen: frozenset[
     in_numpy = frozenset(missing) if title != NUMPY else frozenset(values)
     references = {name: NUMPY if name in in_numpy else title for name in values}
     theirs = {name: "float64" if name in in_numpy else "float32" for name in values}
-    judge = Near(model, values, references, precision, theirs)
+    judge = NearJudge(model, values, references, precision, theirs)
     constants = {name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()}
-    made = Check(precision, title, CLOSE, asked.interleavings)
+    made = VerifyCheck(precision, title, CLOSE, asked.interleavings)
     loaded = _loaded(model, constants, lambda tensor: values[model.lowered.values[tensor]])
     watched = _with_sources(model.lowered.workload, chosen)
     return _executed(model, program, made, precision, judge, loaded, asked, chosen, watched)
 
 
 def check_exact(
-    model: Model,
+    model: NumberedModel,
     compiled: Callable[[Mapping[str, Elements]], Program],
     dtypes: Mapping[str, str],
-    asked: Asked,
+    asked: VerifyOptions,
     chosen: frozenset[str],
     say: Progress,
-    given: Mapping[str, Format] | None = None,
-) -> list[Check]:
+    given: Mapping[str, ValueFormat] | None = None,
+) -> list[VerifyCheck]:
     """Integers, bit for bit. ``compiled``: the Program for the elements of its tensors; ``given``: fixed beforehand."""
     kinds = "/".join(dict.fromkeys((dtypes["inputs"], dtypes["weights"])))
     if any(dtypes[role] not in LIMITS for role in ("inputs", "weights", "accumulate")):
-        return [Check(kinds, NUMPY, EQUAL, 0, skipped=f"{kinds} are not integers; verified in real numbers only")]
+        return [VerifyCheck(kinds, NUMPY, EQUAL, 0, skipped=f"{kinds} are not integers; verified in real numbers only")]
     quantised = calibrated(model, dtypes, given or {}, say)
     program = compiled(quantised.elements)
     say("running the quantised model in NumPy")
     values = model.held | reference.quantised(model.graph, quantised, model.inputs)
-    judge = Equal(_expected(model, values, quantised.as_stored), NUMPY)
-    made = Check(kinds, NUMPY, EQUAL, asked.interleavings)
+    judge = EqualJudge(_expected(model, values, quantised.as_stored), NUMPY)
+    made = VerifyCheck(kinds, NUMPY, EQUAL, asked.interleavings)
     loaded = _loaded(
         model, quantised.contents, lambda tensor: quantised.as_stored(tensor, values[model.lowered.values[tensor]])
     )
@@ -85,20 +87,22 @@ def check_exact(
         wide = [kind for kind in dict.fromkeys(dtypes[role] for role in ("inputs", "weights")) if kind != "int8"]
         if wide:
             why = f"the file states elements of 8 bits, the Program has {', '.join(wide)}"
-            return [*found, Check(kinds, runtime.version(), ONE_STEP, 0, skipped=why)]
+            return [*found, VerifyCheck(kinds, runtime.version(), ONE_STEP, 0, skipped=why)]
         say("running the quantised model in ONNX Runtime")
         found.append(_against_runtime(model, quantised, values, kinds))
     return found
 
 
-def calibrated(model: Model, dtypes: Mapping[str, str], given: Mapping[str, Format], say: Progress) -> Quantised:
+def calibrated(
+    model: NumberedModel, dtypes: Mapping[str, str], given: Mapping[str, ValueFormat], say: Progress
+) -> Quantised:
     """The model in elements that hold what it computes from its inputs."""
     say("calibrating")
     seen = model.held | reference.real(model.graph, model.constants, model.inputs, as_stated=True)
     return Quantised(model.lowered, model.constants, seen, dtypes, given)
 
 
-def _against_runtime(model: Model, quantised: Quantised, own: Mapping[str, Array], kinds: str) -> Check:
+def _against_runtime(model: NumberedModel, quantised: Quantised, own: Mapping[str, Array], kinds: str) -> VerifyCheck:
     """The interpreter that the Program equals, node by node on ONNX Runtime's values: within a step of its elements.
 
     From the same inputs, since a rounding that falls the other way in single precision would grow from layer to layer.
@@ -114,11 +118,13 @@ def _against_runtime(model: Model, quantised: Quantised, own: Mapping[str, Array
         if stated.get(name) in known and elements is not None:
             error, different, most = differences(computed, elements.rounded(values[name]))
             passed = most < 1.5 * elements.scale
-            rows.append(Row(node.name, node.op, name, computed.size, error, different, passed, title, False))
-    return Check(kinds, title, ONE_STEP, 1, tuple(rows))
+            rows.append(VerifyRow(node.name, node.op, name, computed.size, error, different, passed, title, False))
+    return VerifyCheck(kinds, title, ONE_STEP, 1, tuple(rows))
 
 
-def _expected(model: Model, values: Mapping[str, Array], stored: Callable[[str, Array], Array]) -> dict[str, Array]:
+def _expected(
+    model: NumberedModel, values: Mapping[str, Array], stored: Callable[[str, Array], Array]
+) -> dict[str, Array]:
     """By tensor of the Workload, in memory order. ``stored``: what the tensor makes of the numbers."""
     tensors = model.lowered.workload.tensors
     return {
@@ -128,7 +134,7 @@ def _expected(model: Model, values: Mapping[str, Array], stored: Callable[[str, 
     }
 
 
-def _loaded(model: Model, constants: Mapping[str, Array], inputs: Callable[[str], Array]) -> dict[str, Array]:
+def _loaded(model: NumberedModel, constants: Mapping[str, Array], inputs: Callable[[str], Array]) -> dict[str, Array]:
     """What lies in memory before the run, by tensor, in memory order. ``inputs``: of a tensor's, logical."""
     tensors = model.lowered.workload.tensors
     loaded = {name: to_memory(tensors[name], array) for name, array in constants.items()}
@@ -158,16 +164,16 @@ def _root(workload: Workload, tensor: str) -> str:
 
 
 def _executed(
-    model: Model,
+    model: NumberedModel,
     program: Program,
-    made: Check,
+    made: VerifyCheck,
     arithmetic: Arithmetic,
-    judge: Judge,
+    judge: VerifyJudge,
     loaded: Mapping[str, Array],
-    asked: Asked,
+    asked: VerifyOptions,
     chosen: frozenset[str],
     watched: frozenset[str],
-) -> Check:
+) -> VerifyCheck:
     """``made`` with its rows: execute its orders of commands and keep the worst row of each layer.
 
     ``watched``: the chosen layers and those before them that a judgement of them needs; of the latter only rows that
@@ -177,13 +183,13 @@ def _executed(
     wanted = [layer.name for layer in workload.layers if not chosen or layer.name in chosen]
     held = {tensor.name for tensor in program.tensors}
     steps = unrolled(program)
-    worst: dict[str, Row] = {}
+    worst: dict[str, VerifyRow] = {}
     for number in each(range(asked.interleavings), f"executing in {made.numbers}", "orders of commands"):
         executor = Executor(program, numbers=arithmetic, seed=asked.job.seed + number, steps=steps)
         for name, values in loaded.items():
             if name in held:
                 executor.fill(name, values)
-        observer = Observer(workload, program, steps, watched or wanted, not chosen)
+        observer = ExecutionObserver(workload, program, steps, watched or wanted, not chosen)
         problem = ""
         try:
             executor.run(observer)
@@ -199,7 +205,7 @@ def _executed(
     return replace(made, rows=tuple(worst.values()), problem=problem)
 
 
-def _keep_worst(worst: dict[str, Row], rows: list[Row]) -> None:
+def _keep_worst(worst: dict[str, VerifyRow], rows: list[VerifyRow]) -> None:
     for row in rows:
         old = worst.get(row.name)
         if old is None or (row.passed, -row.share, -row.error) < (old.passed, -old.share, -old.error):

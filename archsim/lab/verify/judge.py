@@ -18,36 +18,36 @@ from typing import Protocol
 
 import numpy as np
 
-from archsim.graph.lowering.lower import Lowered
+from archsim.graph.lowering.lower import LoweredModel
 from archsim.graph.numeric.contents import from_memory, to_memory
 from archsim.graph.numeric.rough import UNITS, Rough, rough
-from archsim.lab.verify.numbered import Array, Model
-from archsim.lab.verify.observe import Found, differences, is_flat
-from archsim.lab.verify.outcome import Row
+from archsim.lab.verify.numbered import Array, NumberedModel
+from archsim.lab.verify.observe import ObservedResult, differences, is_flat
+from archsim.lab.verify.outcome import VerifyRow
 
 
-class Judge(Protocol):
+class VerifyJudge(Protocol):
     """Makes rows of what an execution left."""
 
-    def row(self, found: Found, executed: Mapping[str, Array]) -> Row:
+    def row(self, found: ObservedResult, executed: Mapping[str, Array]) -> VerifyRow:
         """One result; ``executed``: results of the Program by tensor, in memory order."""
 
 
-class Equal:
+class EqualJudge:
     """Every element is equal. ``expected``: by tensor in memory order; ``references``: who says so."""
 
     def __init__(self, expected: Mapping[str, Array], reference: str) -> None:
         """See the class."""
         self._expected, self._reference = expected, reference
 
-    def row(self, found: Found, executed: Mapping[str, Array]) -> Row:
+    def row(self, found: ObservedResult, executed: Mapping[str, Array]) -> VerifyRow:
         """One result."""
         expected = self._expected[found.tensor]
         error, different, apart = differences(found.values, expected)
         return as_row(found, expected, error, different, math.inf if apart else 0.0, self._reference)
 
 
-class Near:
+class NearJudge:
     """Every element is within the rounding of its own sums.
 
     ``values``: of the reference, by value of the graph, logical; ``references``: who said each; ``numbers``: of the
@@ -56,7 +56,7 @@ class Near:
 
     def __init__(
         self,
-        model: Model,
+        model: NumberedModel,
         values: Mapping[str, Array],
         references: Mapping[str, str],
         numbers: str,
@@ -70,7 +70,7 @@ class Near:
         self._settled = {name: values[name] for name in (*model.graph.inputs, *self._first) if name in values}
         self._judged: dict[tuple[str, bool], Rough] = {}
 
-    def row(self, found: Found, executed: Mapping[str, Array]) -> Row:
+    def row(self, found: ObservedResult, executed: Mapping[str, Array]) -> VerifyRow:
         """One result, in the light of what the Program made of the layers before it."""
         value = self._model.lowered.values[found.tensor]
         copied = self._first.get(value, found.tensor) != found.tensor
@@ -107,7 +107,7 @@ class Near:
         return found
 
 
-def first_tensors(lowered: Lowered) -> dict[str, str]:
+def first_tensors(lowered: LoweredModel) -> dict[str, str]:
     """Value -> the tensor that the layer which computes it writes; not those that later hold a copy."""
     found: dict[str, str] = {}
     for layer in lowered.workload.layers:
@@ -127,10 +127,12 @@ def largest_share(found: Array, wanted: Array, allowed: Array) -> float:
     return float(np.max(np.where(np.isnan(share), np.inf, share), initial=0.0))
 
 
-def as_row(found: Found, expected: Array, error: float, different: int, share: float, reference: str) -> Row:
+def as_row(
+    found: ObservedResult, expected: Array, error: float, different: int, share: float, reference: str
+) -> VerifyRow:
     """The row of a result; it passes where the share is at most 1."""
     flat = found.values.size > 1 and is_flat(expected)
-    return Row(
+    return VerifyRow(
         found.name,
         found.op,
         found.tensor,

@@ -14,12 +14,12 @@ from archsim.ir.check.program import check
 from archsim.ir.program import Program
 from archsim.lab.run.job import Job, Progress, build, quiet
 from archsim.lab.verify.checks import calibrated, check_exact, check_float
-from archsim.lab.verify.numbered import Asked, chosen_layers, load
-from archsim.lab.verify.outcome import Outcome
+from archsim.lab.verify.numbered import VerifyOptions, chosen_layers, load
+from archsim.lab.verify.outcome import VerifyOutcome
 from mapper.execute.run import unrolled
 
 
-def verify(asked: Asked, say: Progress = quiet) -> Outcome:
+def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
     """Compile, execute, compare; raises ArchsimError's children for what cannot be verified at all."""
     model = load(asked, str(asked.job.model), say)
     job = replace(asked.job, model=model.lowered.workload, lookups={}, parameters={})
@@ -38,12 +38,12 @@ def verify(asked: Asked, say: Progress = quiet) -> Outcome:
 
         checks += check_exact(model, compiled, built.mapping.dtypes, asked, chosen, say)
     commands = sum(len(steps) for steps in unrolled(built.program).values())
-    return Outcome(built.program.name, built.architecture.name, commands, job.seed, model.weights, tuple(checks))
+    return VerifyOutcome(built.program.name, built.architecture.name, commands, job.seed, model.weights, tuple(checks))
 
 
 def with_numbers(job: Job, say: Progress = quiet) -> Program:
     """The Program of a model that says what its elements stand for, calibrated on inputs drawn from the job's seed."""
-    model = load(Asked(job), str(job.model), say)
+    model = load(VerifyOptions(job), str(job.model), say)
     job = replace(job, model=model.lowered.workload, lookups={}, parameters={})
     mapping = build(job, say).mapping
     assert mapping is not None

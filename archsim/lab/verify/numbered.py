@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from archsim.base.errors import ConfigError, ModelError, nearest
-from archsim.graph.lowering.lower import Lowered
+from archsim.graph.lowering.lower import LoweredModel
 from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.ir.graph import Graph
 from archsim.lab.run.job import Job, Progress, imported, quiet
@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Asked:
+class VerifyOptions:
     """What to verify. ``layers``: names to compare (all when empty); ``numbers``: both | float | int.
 
     ``given``: inputs and weights by name, in place of drawn ones; ``against``: the model that a Program text computes.
@@ -34,10 +34,10 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Model:
+class NumberedModel:
     """A model with the numbers of its inputs and constants."""
 
-    lowered: Lowered
+    lowered: LoweredModel
     graph: Graph
     constants: Constants
     inputs: Mapping[str, Array]
@@ -74,7 +74,7 @@ class Model:
         return any(self.graph.formats.get(value) is not None for value in self.lowered.values.values())
 
 
-def load(asked: Asked, name: str, say: Progress = quiet) -> Model:
+def load(asked: VerifyOptions, name: str, say: Progress = quiet) -> NumberedModel:
     """The model with numbers: those of its file, or drawn ones where the file only stands in for some."""
     from archsim.frontend.load import find_model
 
@@ -96,7 +96,7 @@ def load(asked: Asked, name: str, say: Progress = quiet) -> Model:
     refuse_unknown(asked.given, [n for n, value in graph.values.items() if value.constant or n in graph.inputs])
     given = {name: array for name, array in asked.given.items() if name not in graph.inputs}
     constants = Constants(graph, stored, asked.job.seed, given)
-    return Model(lowered, graph, constants, inputs_of(graph, asked.job.seed, asked.given), path, asked.job.seed)
+    return NumberedModel(lowered, graph, constants, inputs_of(graph, asked.job.seed, asked.given), path, asked.job.seed)
 
 
 def refuse_unknown(given: Mapping[str, Array], known: Collection[str]) -> None:
@@ -106,7 +106,7 @@ def refuse_unknown(given: Mapping[str, Array], known: Collection[str]) -> None:
             raise ConfigError(f"--inputs: there is no input or constant '{name}'{nearest(name, known)}")
 
 
-def chosen_layers(lowered: Lowered, names: tuple[str, ...]) -> frozenset[str]:
+def chosen_layers(lowered: LoweredModel, names: tuple[str, ...]) -> frozenset[str]:
     """The layers to compare, by name (none: all); raises ConfigError for an unknown one."""
     known = [layer.name for layer in lowered.workload.layers]
     for name in names:

@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ObservedResult:
     """A result as an execution left it. ``name``: of its layer, or ``end: TENSOR`` for a graph output; ``values`` in
     memory order.
     """
@@ -31,7 +31,7 @@ class Found:
     values: Array
 
 
-class Observer:
+class ExecutionObserver:
     """Watches one execution. ``layers``: those to keep; the run ends with the last of them where it need not go on.
 
     ``executed``: what each kept layer's tensor held when its last part was written; ``found``: the same as results.
@@ -54,7 +54,7 @@ class Observer:
             if self._writes(step):
                 self._left[step.command.layer] += 1
         self._to_the_end = to_the_end
-        self.found: dict[str, Found] = {}
+        self.found: dict[str, ObservedResult] = {}
         self.executed: dict[str, Array] = {}
 
     def __call__(self, executor: Executor, step: Step) -> bool:
@@ -67,7 +67,7 @@ class Observer:
             return False
         layer = self._watched[name]
         tensor = layer.output.tensor
-        self.found[name] = Found(name, layer.op, tensor, self._held(executor, tensor))
+        self.found[name] = ObservedResult(name, layer.op, tensor, self._held(executor, tensor))
         self.executed[tensor] = self.found[name].values
         return not self._to_the_end and len(self.found) == len(self._watched)
 
@@ -79,7 +79,7 @@ class Observer:
         for name, tensor in self._workload.tensors.items():
             if tensor.kind == "output":
                 key = f"end: {name}"
-                self.found[key] = Found(key, writers.get(name, ""), name, self._held(executor, name))
+                self.found[key] = ObservedResult(key, writers.get(name, ""), name, self._held(executor, name))
 
     def _writes(self, step: Step) -> bool:
         """Whether a command writes a part of a watched layer's result."""

@@ -13,7 +13,7 @@ ONE_STEP = "within one step of its elements"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class VerifyRow:
     """One layer's result, or a graph output at the end, under the worst of the interleavings.
 
     ``error``: largest difference over the reference's largest magnitude; ``different``: elements that are not equal;
@@ -34,7 +34,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class VerifyCheck:
     """One way of computing. ``numbers``: float32, int8, ...; ``reference`` and ``rule``: compared with what, and how.
 
     ``skipped``: why it could not be made ('' when it was); ``problem``: what stopped the execution.
@@ -44,7 +44,7 @@ class Check:
     reference: str
     rule: str
     interleavings: int
-    rows: tuple[Row, ...] = ()
+    rows: tuple[VerifyRow, ...] = ()
     skipped: str = ""
     problem: str = ""
 
@@ -65,7 +65,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class VerifyOutcome:
     """All checks of one Program."""
 
     workload: str
@@ -73,7 +73,7 @@ class Outcome:
     commands: int
     seed: int
     weights: str
-    checks: tuple[Check, ...]
+    checks: tuple[VerifyCheck, ...]
 
     @property
     def met(self) -> bool:
@@ -95,7 +95,7 @@ class Outcome:
         }
 
 
-def _check(check: Check) -> dict[str, Any]:
+def _check(check: VerifyCheck) -> dict[str, Any]:
     return {
         "numbers": check.numbers,
         "reference": check.reference,
@@ -111,7 +111,7 @@ def _check(check: Check) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: VerifyRow) -> dict[str, Any]:
     return asdict(row) | {"error": _finite(row.error), "share": _finite(row.share)}
 
 

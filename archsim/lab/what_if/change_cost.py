@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from archsim.base.errors import ArchsimError
 from archsim.energy.chip import modelled
-from archsim.energy.part_prices import Priced
+from archsim.energy.part_prices import PricedPart
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.part import Part
@@ -36,7 +36,7 @@ SMALLER = "the CACTI points have less {} here for smaller or wider banks"
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownCost:
     """Why the cost of a change is not known, '' where it is; ``remark``: what a known one leaves out."""
 
     area: str = ""
@@ -49,7 +49,7 @@ class Unknown:
         return "; ".join(dict.fromkeys(text for text in (self.area, self.power, self.remark) if text))
 
 
-def unknown(base: Architecture, changed: Architecture, keys: Mapping[str, object]) -> Unknown:
+def unknown(base: Architecture, changed: Architecture, keys: Mapping[str, object]) -> UnknownCost:
     """What is not known of the cost of ``changed``, which is ``base`` with ``keys`` set.
 
     Raises ConfigError where a chip has no prices.
@@ -57,14 +57,14 @@ def unknown(base: Architecture, changed: Architecture, keys: Mapping[str, object
     parts = {part.name: part for part in changed.parts()}
     named = {key.partition(".")[0] for key in keys if _part_key(key) not in FREE}
     found = [_of_part(parts[name], base, changed, keys) for name in sorted(named) if name in parts]
-    return Unknown(*("; ".join(text for text in texts if text) for texts in _columns(found)))
+    return UnknownCost(*("; ".join(text for text in texts if text) for texts in _columns(found)))
 
 
-def _columns(found: list[Unknown]) -> Iterator[list[str]]:
+def _columns(found: list[UnknownCost]) -> Iterator[list[str]]:
     yield from ([each.area for each in found], [each.power for each in found], [each.remark for each in found])
 
 
-def _of_part(part: Part, base: Architecture, changed: Architecture, keys: Mapping[str, object]) -> Unknown:
+def _of_part(part: Part, base: Architecture, changed: Architecture, keys: Mapping[str, object]) -> UnknownCost:
     before, after = modelled(base)[part.name], modelled(changed)[part.name]
     others = [after, *_alone(part, base, keys)]
     words = ", ".join(sorted(_part_key(key) for key in keys))
@@ -76,10 +76,10 @@ def _of_part(part: Part, base: Architecture, changed: Architecture, keys: Mappin
         power = f"no model of power follows {words} of {part.name}"
         if area.startswith("no model"):
             area = power = f"no model of area and power follows {words} of {part.name}"
-    return Unknown(area, power, _left_out(part, before, after, keys))
+    return UnknownCost(area, power, _left_out(part, before, after, keys))
 
 
-def _alone(part: Part, base: Architecture, keys: Mapping[str, object]) -> Iterator[Priced]:
+def _alone(part: Part, base: Architecture, keys: Mapping[str, object]) -> Iterator[PricedPart]:
     """The part after each key alone, where there is such a chip."""
     from archsim.spec.load import replace
 
@@ -95,7 +95,7 @@ def _stated_area(part: Part, words: str) -> str:
     return f"area of {part.name} is stated as {stated.value:g} mm2, whatever its {words}" if stated is not None else ""
 
 
-def _stated_power(part: Part, before: Priced, after: Priced, words: str) -> Iterator[str]:
+def _stated_power(part: Part, before: PricedPart, after: PricedPart, words: str) -> Iterator[str]:
     """Literals in the place of what the model would make another number."""
     if part.leakage_w is not None:
         yield f"leakage of {part.name} is stated as {part.leakage_w.value:g} W, whatever its {words}"
@@ -104,13 +104,13 @@ def _stated_power(part: Part, before: Priced, after: Priced, words: str) -> Iter
             yield f"energy of {part.name}.{action} is stated as {own.value:g} pJ, whatever its {words}"
 
 
-def _power_follows(part: Part, keys: Mapping[str, object], before: Priced, others: list[Priced]) -> bool:
+def _power_follows(part: Part, keys: Mapping[str, object], before: PricedPart, others: list[PricedPart]) -> bool:
     if part.scope == "dram" and all(_part_key(key) in PER_BIT for key in keys):
         return True
     return any(other.leakage_w.value != before.leakage_w.value for other in others)
 
 
-def _left_out(part: Part, before: Priced, after: Priced, keys: Mapping[str, object]) -> str:
+def _left_out(part: Part, before: PricedPart, after: PricedPart, keys: Mapping[str, object]) -> str:
     """Of more banks and wider words: what their figures leave out, and that the tables make them smaller."""
     if not isinstance(part, (Memory, Cache)) or not {_part_key(key) for key in keys} & {"banks", "word"}:
         return ""
@@ -121,7 +121,7 @@ def _left_out(part: Part, before: Priced, after: Priced, keys: Mapping[str, obje
     return "; ".join([*([SMALLER.format(" and ".join(less))] if less else []), BANK_MODEL])
 
 
-def _access(priced: Priced) -> float:
+def _access(priced: PricedPart) -> float:
     """pJ of a read."""
     return sum(priced.rates["read"].pj.values())
 

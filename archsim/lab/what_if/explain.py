@@ -14,7 +14,7 @@ from archsim.base.errors import ArchsimError, ConfigError, nearest
 from archsim.base.progress import each
 from archsim.lab.run.job import Job, Progress, load_chip, prepare, quiet
 from archsim.lab.run.offchip import outer_rates
-from archsim.lab.what_if.variants import Variant, variants
+from archsim.lab.what_if.variants import ChipVariant, variants
 from archsim.spec.architecture import Architecture
 from mapper.explain import Figures, figures, least, runner_up
 from mapper.layers import Layers
@@ -24,7 +24,7 @@ from mapper.options import resolve_dtypes
 
 
 @dataclass(frozen=True)
-class Doubled:
+class DoubledResource:
     """A changed chip: key paths with values, and the layer's figures there in cycles of the chip as it is."""
 
     name: str
@@ -49,7 +49,7 @@ class Explanation:
     chosen: Figures
     second: Figures | None
     least: Bounds | str
-    doubled: tuple[Doubled, ...]
+    doubled: tuple[DoubledResource, ...]
     aside: tuple[str, ...] = ()
 
     @property
@@ -149,12 +149,12 @@ def explained(job: Job, layer: str, say: Progress = quiet) -> Explanation:
     )
 
 
-def _told(architecture: Architecture) -> Iterator[Variant]:
+def _told(architecture: Architecture) -> Iterator[ChipVariant]:
     """The larger chips, saying which one is under way."""
     return each(tuple(variants(architecture)), "mapping again", "larger chips", lambda variant: variant.name)
 
 
-def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any) -> Doubled:
+def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any) -> DoubledResource:
     """The layer on the chip with some keys changed; what may not stay on chip stays barred."""
     from archsim.spec.load import replace as changed
 
@@ -163,9 +163,9 @@ def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any) -
         chip = changed(layers.architecture, keys)
         found = _again(layers, mapped, index, chip)
     except ArchsimError as error:
-        return Doubled(name, texts, None, None, "", str(error).partition("\n")[0])
+        return DoubledResource(name, texts, None, None, "", str(error).partition("\n")[0])
     cycles = -(-found.cycles * layers.architecture.clock_hz // chip.clock_hz)
-    return Doubled(name, texts, cycles, found.energy_pj, found.bounded_by)
+    return DoubledResource(name, texts, cycles, found.energy_pj, found.bounded_by)
 
 
 def _again(layers: Layers, mapped: Mapped, index: int, chip: Architecture) -> Figures:

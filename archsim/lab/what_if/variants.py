@@ -24,7 +24,7 @@ from archsim.facts.dataflows import catalogue
 from archsim.lab.run.offchip import device_of
 from archsim.spec.architecture import Architecture, Array, Dma, Vector
 from archsim.spec.memories import Cache, Memory, PortSet
-from archsim.spec.network import Noc, Outer
+from archsim.spec.network import Noc, OuterNetwork
 
 CLOCK_FACTOR = Fraction(6, 5)
 NO_VOLTAGE = "voltage is not counted, power and energy are at the supply voltage as it is"
@@ -32,7 +32,7 @@ OPTIONS = {"weight_double_buffer": "double buffer", "fold_overlap": "fold overla
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class ChipVariant:
     """A change by name: the chip's key paths with their new values; ``remark``: what its figures leave out;
     ``certain``: every chip takes it."""
 
@@ -90,12 +90,12 @@ UNTRIED: Mapping[str, str] = {  # kind of part and key -> why no variant changes
 }
 
 
-def variants(architecture: Architecture) -> Iterator[Variant]:
+def variants(architecture: Architecture) -> Iterator[ChipVariant]:
     """The changes that make sense for this chip, outermost part first; those that are no chip are left out."""
     yield from (variant for variant in _all(architecture) if variant.certain or _exists(variant, architecture))
 
 
-def _all(architecture: Architecture) -> Iterator[Variant]:
+def _all(architecture: Architecture) -> Iterator[ChipVariant]:
     for memory in architecture.memories:
         if memory.filled_by == "dma":
             yield from _dram(memory) if memory.kind == "dram" else _sram(memory)
@@ -109,41 +109,41 @@ def _all(architecture: Architecture) -> Iterator[Variant]:
     for unit in architecture.vectors:
         yield from _vector(unit)
     faster = int(architecture.clock_hz * CLOCK_FACTOR)
-    yield Variant(f"clock x{float(CLOCK_FACTOR):g}", {"clock": units.exact(faster, units.FREQUENCY)}, NO_VOLTAGE)
+    yield ChipVariant(f"clock x{float(CLOCK_FACTOR):g}", {"clock": units.exact(faster, units.FREQUENCY)}, NO_VOLTAGE)
 
 
-def _dram(memory: Memory) -> Iterator[Variant]:
+def _dram(memory: Memory) -> Iterator[ChipVariant]:
     name, control = memory.name, memory.control
     if memory.standard == "constant":
         if memory.bytes_per_cycle is not None:
             rate = units.exact(2 * memory.bytes_per_cycle * memory.clock_hz, units.BANDWIDTH)
-            yield Variant(f"{name} bandwidth x2", {f"{name}.bandwidth": rate})
+            yield ChipVariant(f"{name} bandwidth x2", {f"{name}.bandwidth": rate})
         return
-    yield Variant(f"{name} channels x2", {f"{name}.channels": 2 * memory.channels})
+    yield ChipVariant(f"{name} channels x2", {f"{name}.channels": 2 * memory.channels})
     yield from _bursts(memory)
     longer = {"read_queue": control.read_queue, "write_queue": control.write_queue}
     queues = {f"{name}.{key}": min(MOST_QUEUE, 2 * n) for key, n in longer.items() if n < MOST_QUEUE}
     if queues:
-        yield Variant(f"{name} queues x2", queues)
+        yield ChipVariant(f"{name} queues x2", queues)
     yield from _requests(name, control.requests)
 
 
-def _requests(name: str, requests: int | None) -> Iterator[Variant]:
+def _requests(name: str, requests: int | None) -> Iterator[ChipVariant]:
     if requests is not None:
-        yield Variant(f"{name} requests x2", {f"{name}.requests": 2 * requests})
+        yield ChipVariant(f"{name} requests x2", {f"{name}.requests": 2 * requests})
 
 
-def _bursts(memory: Memory) -> Iterator[Variant]:
+def _bursts(memory: Memory) -> Iterator[ChipVariant]:
     """The same peak in longer and in shorter bursts: a burst is as long as a channel is wide."""
     for name, wider, narrower in (("x2", 2, 1), ("/2", 1, 2)):
         channels, rest = divmod(memory.channels * narrower, wider)
         width, odd = divmod(memory.width_bits * wider, narrower)
         if not rest and not odd:
             keys = {f"{memory.name}.width": f"{width} b", f"{memory.name}.channels": channels}
-            yield Variant(f"{memory.name} burst {name}", keys, certain=False)
+            yield ChipVariant(f"{memory.name} burst {name}", keys, certain=False)
 
 
-def _exists(variant: Variant, architecture: Architecture) -> bool:
+def _exists(variant: ChipVariant, architecture: Architecture) -> bool:
     """Whether there is such a chip, and its DRAM standards have channels of such widths."""
     from archsim.spec.load import replace
 
@@ -157,79 +157,79 @@ def _exists(variant: Variant, architecture: Architecture) -> bool:
     return True
 
 
-def _dma(dma: Dma) -> Iterator[Variant]:
+def _dma(dma: Dma) -> Iterator[ChipVariant]:
     """More moves under way; of each, more bursts and rows. A merged engine is one in-order queue."""
     if not dma.merged:
-        yield Variant(f"{dma.name} channels x2", {f"{dma.name}.channels": 2 * dma.channels})
+        yield ChipVariant(f"{dma.name} channels x2", {f"{dma.name}.channels": 2 * dma.channels})
     if dma.outstanding is not None:
-        yield Variant(f"{dma.name} outstanding x2", {f"{dma.name}.outstanding": 2 * dma.outstanding})
+        yield ChipVariant(f"{dma.name} outstanding x2", {f"{dma.name}.outstanding": 2 * dma.outstanding})
     yield from _requests(dma.name, dma.requests)
     costs = {"setup": dma.setup_cycles, "run_setup": dma.run_setup_cycles, "row_setup": dma.row_setup_cycles}
     if any(costs.values()):
         halved = {f"{dma.name}.{key}": f"{cycles // 2} cycles" for key, cycles in costs.items() if cycles}
-        yield Variant(f"{dma.name} descriptors /2", halved)
+        yield ChipVariant(f"{dma.name} descriptors /2", halved)
 
 
-def _array(array: Array) -> Iterator[Variant]:
-    yield Variant(f"{array.name} columns x2", {f"{array.name}.shape": [array.rows, 2 * array.cols]})
+def _array(array: Array) -> Iterator[ChipVariant]:
+    yield ChipVariant(f"{array.name} columns x2", {f"{array.name}.shape": [array.rows, 2 * array.cols]})
     known = catalogue.get(array.dataflow).OPTIONS
     for option, words in OPTIONS.items():
         if option in known and not getattr(array, option):
-            yield Variant(f"{array.name} {words}", {f"{array.name}.{option}": True})
+            yield ChipVariant(f"{array.name} {words}", {f"{array.name}.{option}": True})
     yield from _startup(array)
 
 
-def _vector(unit: Vector) -> Iterator[Variant]:
+def _vector(unit: Vector) -> Iterator[ChipVariant]:
     lanes: object = {dtype: 2 * count for dtype, count in unit.lanes.items()}
-    yield Variant(f"{unit.name} lanes x2", {f"{unit.name}.lanes": lanes}, certain=False)
+    yield ChipVariant(f"{unit.name} lanes x2", {f"{unit.name}.lanes": lanes}, certain=False)
     yield from _startup(unit)
 
 
-def _startup(part: Array | Vector) -> Iterator[Variant]:
+def _startup(part: Array | Vector) -> Iterator[ChipVariant]:
     if part.startup_cycles:
-        yield Variant(f"{part.name} startup /2", {f"{part.name}.startup": f"{part.startup_cycles // 2} cycles"})
+        yield ChipVariant(f"{part.name} startup /2", {f"{part.name}.startup": f"{part.startup_cycles // 2} cycles"})
 
 
-def _cache(cache: Cache) -> Iterator[Variant]:
-    yield Variant(f"{cache.name} ways x2", {f"{cache.name}.ways": 2 * cache.ways}, certain=False)
+def _cache(cache: Cache) -> Iterator[ChipVariant]:
+    yield ChipVariant(f"{cache.name} ways x2", {f"{cache.name}.ways": 2 * cache.ways}, certain=False)
     line = units.exact(2 * cache.line_bytes, units.SIZE)
-    yield Variant(f"{cache.name} line x2", {f"{cache.name}.line": line}, certain=False)
+    yield ChipVariant(f"{cache.name} line x2", {f"{cache.name}.line": line}, certain=False)
 
 
-def _sram(memory: Memory) -> Iterator[Variant]:
+def _sram(memory: Memory) -> Iterator[ChipVariant]:
     size = units.exact(2 * memory.capacity_bytes, units.SIZE)
-    yield Variant(f"{memory.name} size x2", {f"{memory.name}.size": size})
+    yield ChipVariant(f"{memory.name} size x2", {f"{memory.name}.size": size})
     ports = f"{memory.name}.ports"
     doubled = _doubled(ports, memory.ports)
     for engine, own in memory.private_ports.items():
         doubled |= _doubled(f"{ports}.{engine}", own)
-    yield Variant(f"{memory.name} ports x2", doubled)
-    yield Variant(f"{memory.name} banks x2", {f"{memory.name}.banks": 2 * memory.banks}, certain=False)
+    yield ChipVariant(f"{memory.name} ports x2", doubled)
+    yield ChipVariant(f"{memory.name} banks x2", {f"{memory.name}.banks": 2 * memory.banks}, certain=False)
     word = units.exact(2 * memory.word_bytes, units.SIZE)
-    yield Variant(f"{memory.name} word x2", {f"{memory.name}.word": word})
+    yield ChipVariant(f"{memory.name} word x2", {f"{memory.name}.word": word})
     if memory.slots:
         slots: object = {role: 2 * count for role, count in memory.slots.items()}
-        yield Variant(f"{memory.name} slots x2", {f"{memory.name}.slots": slots})
+        yield ChipVariant(f"{memory.name} slots x2", {f"{memory.name}.slots": slots})
 
 
-def _links(noc: Noc) -> Iterator[Variant]:
+def _links(noc: Noc) -> Iterator[ChipVariant]:
     """Packets of the innermost network keep their flits; a link between chips has twice the lanes. Buffers are looked
     at router by router, which the fidelity ``link`` does not."""
     for level in noc.levels:
         if level.phy is not None:
-            yield Variant(f"{level.name} lanes x2", {f"{level.name}.phy.lanes": 2 * level.phy.lanes})
+            yield ChipVariant(f"{level.name} lanes x2", {f"{level.name}.phy.lanes": 2 * level.phy.lanes})
             continue
-        width = level.width_bytes if isinstance(level, Outer) else level.link_bytes
+        width = level.width_bytes if isinstance(level, OuterNetwork) else level.link_bytes
         keys = {f"{level.name}.link": units.exact(2 * width, units.SIZE)}
         if level is noc:
             keys[f"{level.name}.packet"] = units.exact(2 * noc.packet_bytes, units.SIZE)
-        yield Variant(f"{level.name} links x2", keys)
+        yield ChipVariant(f"{level.name} links x2", keys)
     if noc.fidelity == "flit":
         channels = min(MOST_CHANNELS, 2 * noc.vcs)
         buffers = {f"{noc.name}.vcs": channels, f"{noc.name}.buffer": 2 * noc.buffer_flits}
-        yield Variant(f"{noc.name} buffers x2", buffers, certain=False)
+        yield ChipVariant(f"{noc.name} buffers x2", buffers, certain=False)
     message = units.exact(2 * noc.message_bytes, units.SIZE)
-    yield Variant(f"{noc.name} messages x2", {f"{noc.name}.message": message}, certain=False)
+    yield ChipVariant(f"{noc.name} messages x2", {f"{noc.name}.message": message}, certain=False)
 
 
 def _doubled(path: str, ports: PortSet) -> dict[str, object]:

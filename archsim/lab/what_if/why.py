@@ -17,14 +17,14 @@ from dataclasses import dataclass, replace
 from archsim.base.errors import ArchsimError
 from archsim.base.progress import each
 from archsim.ir.result import Result
-from archsim.lab.what_if.change_cost import Unknown, unknown
-from archsim.lab.what_if.variants import Variant, variants
+from archsim.lab.what_if.change_cost import UnknownCost, unknown
+from archsim.lab.what_if.variants import ChipVariant, variants
 from archsim.report.run.details import WhyRow
 from archsim.spec.architecture import Architecture
 
 NEW, KEPT = "new", "kept"
-Simulate = Callable[[Architecture, str], Result]
-Keep = Callable[[Architecture], Result | None]
+SimulateVariant = Callable[[Architecture, str], Result]
+SimulateKept = Callable[[Architecture], Result | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class WhatIf:
     new or kept from the base chip.
     """
 
-    variant: Variant
+    variant: ChipVariant
     cycles_total: int | None
     gain_cycles: int | None
     gain_percent: float | None
@@ -62,11 +62,15 @@ class WhatIf:
 
 
 def no_mapping(_: Architecture) -> None:
-    """A ``Keep`` where there is no mapping to keep."""
+    """A ``SimulateKept`` where there is no mapping to keep."""
 
 
 def why(
-    base: Result, architecture: Architecture, simulate: Simulate, keep: Keep = no_mapping, objective: str = "latency"
+    base: Result,
+    architecture: Architecture,
+    simulate: SimulateVariant,
+    keep: SimulateKept = no_mapping,
+    objective: str = "latency",
 ) -> tuple[WhatIf, ...]:
     """Simulate every variant; ``simulate`` maps and runs the same model on a chip (and is told why).
 
@@ -85,11 +89,11 @@ class _Trying:
 
     base: Result
     architecture: Architecture
-    simulate: Simulate
-    keep: Keep
+    simulate: SimulateVariant
+    keep: SimulateKept
     objective: str
 
-    def outcome(self, variant: Variant) -> WhatIf:
+    def outcome(self, variant: ChipVariant) -> WhatIf:
         """The better of the new mapping and, where that is worse than none, of the one that is kept."""
         from archsim.spec.load import replace as changed
 
@@ -115,7 +119,7 @@ class _Trying:
         return first, result.latency_s
 
 
-def _compare(base: Result, variant: Variant, found: Result, cost: Unknown) -> WhatIf:
+def _compare(base: Result, variant: ChipVariant, found: Result, cost: UnknownCost) -> WhatIf:
     base_hz, found_hz = int(base.architecture["clock_hz"]), int(found.architecture["clock_hz"])
     cycles = -(-found.cycles_total * base_hz // found_hz)
     gain = base.cycles_total - cycles

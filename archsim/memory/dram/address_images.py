@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from archsim.facts.dram.device import AddressMap, Device
+from archsim.facts.dram.device import AddressMap, DramChannel
 from archsim.memory.dram.compiled.records import BANK_BITS, CHUNK_BITS, CHUNKS, COLUMN_BITS
 
 
-def images(device: Device, mapping: AddressMap) -> Any:
+def images(device: DramChannel, mapping: AddressMap) -> Any:
     """(CHUNKS, 2^CHUNK_BITS) packed bank, column and row of every value of every chunk of a burst's number."""
     table = np.zeros((CHUNKS, 1 << CHUNK_BITS), np.int64)
     for chunk in range(CHUNKS):
@@ -23,7 +23,7 @@ def images(device: Device, mapping: AddressMap) -> Any:
     return table
 
 
-def _image(device: Device, mapping: AddressMap, burst: int) -> int:
+def _image(device: DramChannel, mapping: AddressMap, burst: int) -> int:
     found = {"column": 0, "rank": 0, "bankgroup": 0, "bank": 0, "row": 0}
     filled = dict.fromkeys(found, 0)
     widths = dict.fromkeys(found, 0)

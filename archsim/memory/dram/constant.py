@@ -20,8 +20,8 @@ from typing import ClassVar
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.units import PS_PER_S
-from archsim.memory.dram.interface import Completion, DramStats, RowList, Transfer, useful_bytes
-from archsim.sim.clock import Clock
+from archsim.memory.dram.interface import DramCounters, RowList, Transfer, TransferCompletion, useful_bytes
+from archsim.sim.clock import ClockDomain
 
 NEVER_PS = 1 << 62
 
@@ -42,7 +42,7 @@ class _UnderWay:
 
     def step(self) -> None:
         """On to the next row."""
-        clock = Clock(self.rows.engine_hz)
+        clock = ClockDomain(self.rows.engine_hz)
         edge = clock.cycle(self.asked_ps) + self.rows.setup_cycles
         if len(self.ends_ps) == self.transfer.outstanding:
             edge = max(edge, clock.cycle(self.ends_ps.popleft()))
@@ -72,7 +72,7 @@ class ConstantRateMemory:
         self._port_busy = Fraction(0)
         self._submitted_ps = self._now_ps = 0
         self._submitted = 0
-        self._ending: list[tuple[int, int, Completion]] = []
+        self._ending: list[tuple[int, int, TransferCompletion]] = []
         self._asking: list[tuple[int, int, _UnderWay]] = []
         self._moved = {False: 0, True: 0}
         self._count = {False: 0, True: 0}
@@ -101,7 +101,7 @@ class ConstantRateMemory:
                 self._end(self._submitted, self._serve(at_ps, transfer))
             self._submitted += 1
 
-    def advance(self, until_ps: int) -> list[Completion]:
+    def advance(self, until_ps: int) -> list[TransferCompletion]:
         """All completions of the first instant <= ``until_ps`` that has one, or []."""
         if until_ps < self._now_ps:
             raise SimulationError(f"memory: told to run to {until_ps} ps, already at {self._now_ps} ps")
@@ -137,9 +137,9 @@ class ConstantRateMemory:
         return str(max(Fraction(0), self._port_free - at_ps)).encode()
 
     @property
-    def stats(self) -> DramStats:
+    def stats(self) -> DramCounters:
         """Totals of completed transfers; a transfer counts as one burst and its pins carry the useful bytes alone."""
-        return DramStats(
+        return DramCounters(
             reads=self._count[False],
             writes=self._count[True],
             read_bytes=self._moved[False],
@@ -185,7 +185,7 @@ class ConstantRateMemory:
                 size = useful_bytes(job.transfer)
                 self._end(order, _completion(job.transfer, size, first_ps, job.last_ps, at_ps))
 
-    def _end(self, order: int, completion: Completion) -> None:
+    def _end(self, order: int, completion: TransferCompletion) -> None:
         heapq.heappush(self._ending, (completion.time_ps, order, completion))
 
     def _on_port(self, at_ps: int, size_bytes: int) -> tuple[Fraction, Fraction]:
@@ -197,15 +197,15 @@ class ConstantRateMemory:
             self._port_busy += size_bytes * self._ps_per_byte
         return start, start + size_bytes * self._ps_per_byte
 
-    def _serve(self, at_ps: int, transfer: Transfer) -> Completion:
+    def _serve(self, at_ps: int, transfer: Transfer) -> TransferCompletion:
         size_bytes = useful_bytes(transfer)
         start, end = self._on_port(at_ps, size_bytes)
         latency_ps = self._latency_ps
         return _completion(transfer, size_bytes, math.ceil(start) + latency_ps, math.ceil(end) + latency_ps, 0)
 
 
-def _completion(transfer: Transfer, size_bytes: int, first_ps: int, last_ps: int, asked_ps: int) -> Completion:
-    return Completion(
+def _completion(transfer: Transfer, size_bytes: int, first_ps: int, last_ps: int, asked_ps: int) -> TransferCompletion:
+    return TransferCompletion(
         id=transfer.id,
         time_ps=last_ps,
         first_beat_ps=first_ps,

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.address import DEFAULT, by_name
-from archsim.facts.dram.device import AddressMap, Dram, Policy
+from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
 from archsim.memory.dram.compiled.records import ASKER, ASKERS, NEVER, NONE, REQUEST_WORDS, RUN
-from archsim.memory.dram.free_ranges import Pool
-from archsim.memory.dram.interface import Asker, Completion, DramStats, Transfer
+from archsim.memory.dram.free_ranges import FreeEntries
+from archsim.memory.dram.interface import BurstAsker, DramCounters, Transfer, TransferCompletion
 from archsim.memory.dram.region_records import bursts_of_rows, bursts_touched, folded, most_bursts
-from archsim.sim.clock import Clock
+from archsim.sim.clock import ClockDomain
 
 
 class DramController:
@@ -33,8 +33,8 @@ class DramController:
 
     def __init__(
         self,
-        dram: Dram,
-        policy: Policy | None = None,
+        dram: DramMemory,
+        policy: ControllerPolicy | None = None,
         mapping: AddressMap | None = None,
         *,
         interleave_bytes: int | None = None,
@@ -43,14 +43,14 @@ class DramController:
         from archsim.memory.dram import state  # the compiler is slow to import: only now
         from archsim.memory.dram.compiled import serve
 
-        policy = policy or Policy()
+        policy = policy or ControllerPolicy()
         interleave = dram.device.burst_bytes if interleave_bytes is None else interleave_bytes
         _check_options(dram, interleave, policy)
         self.dram = dram
         self.policy = policy
         self.mapping = mapping or by_name(DEFAULT, dram.device)
-        self._clock = Clock(dram.device.clock_hz)
-        self._kernel, self._turns, self._layout = serve, serve, state
+        self._clock = ClockDomain(dram.device.clock_hz)
+        self._compiled, self._turns, self._layout = serve, serve, state
         self._state = state.initial(dram, self.policy, self.mapping, interleave, log=log)
         self._rows = state.table(self._state.transfers)
         self._results = state.results()
@@ -59,9 +59,9 @@ class DramController:
         self._free = list(range(state.FIRST_SLOTS - 1, -1, -1))
         self._transfers: list[Transfer | None] = [None] * state.FIRST_SLOTS
         self._useful = [0] * state.FIRST_SLOTS
-        self._pool = Pool(state.FIRST_WORDS)
+        self._pool = FreeEntries(state.FIRST_WORDS)
         self._words: dict[int, tuple[int, int]] = {}  # by slot: first and number
-        self._askers: dict[Asker, int] = {}  # first words
+        self._askers: dict[BurstAsker, int] = {}  # first words
         self._useful_total = [0, 0]
         self._submitted = 0
         self._next_end: int = NEVER
@@ -95,12 +95,12 @@ class DramController:
         if transfers:
             self._next_end = min(self._next_end, visible)
 
-    def advance(self, until_ps: int) -> list[Completion]:
+    def advance(self, until_ps: int) -> list[TransferCompletion]:
         """Run to the first instant <= ``until_ps`` with a completion and return all of that instant, or []."""
         if until_ps < self._now_ps:
             raise SimulationError(f"DRAM: told to run to {until_ps} ps, already at {self._now_ps} ps")
         until = min(self._clock.cycle(until_ps + 1) - 1, NEVER - 1)
-        count, self._next_end = self._kernel.advance(self._state, self._fresh, self._fresh_count, until)
+        count, self._next_end = self._compiled.advance(self._state, self._fresh, self._fresh_count, until)
         self._fresh_count = 0
         completions = [self._complete(int(slot)) for slot in self._state.done[:count]]
         self._now_ps = completions[0].time_ps if completions else until_ps
@@ -123,13 +123,13 @@ class DramController:
         return self._clock.edge(self._next_end)
 
     @property
-    def stats(self) -> DramStats:
+    def stats(self) -> DramCounters:
         """Totals since time 0 (see DramStats for when each is counted)."""
         channels, device = self._state.channels, self.dram.device
         reads, writes, activates, refreshes = self._layout.issued(channels)
         bursts = (reads + writes).tolist()
         hits, misses, conflicts = (int(channels[name].sum()) for name in ("hits", "misses", "conflicts"))
-        return DramStats(
+        return DramCounters(
             reads=int(reads.sum()),
             writes=int(writes.sum()),
             read_bytes=int(reads.sum()) * device.burst_bytes,
@@ -157,7 +157,7 @@ class DramController:
             raise SimulationError("DRAM: asked for its state while transfers are under way")
         now = self._clock.cycle(at_ps)
         if align:
-            self._kernel.realign(self._state, now)
+            self._compiled.realign(self._state, now)
         return self._layout.relative(self._state, self._askers.values(), now) + self._clock.phase(at_ps)
 
     @property
@@ -214,7 +214,7 @@ class DramController:
             bursts = bursts_touched(transfer.address, *region, size)
         return (bursts, *askers, *[NONE] * (ASKERS - len(askers)), *[0] * ASKERS)
 
-    def _asker(self, asker: Asker) -> int:
+    def _asker(self, asker: BurstAsker) -> int:
         """The first word of an asker, of whom nothing has come yet when it is new."""
         first = self._askers.get(asker)
         if first is None:
@@ -238,7 +238,7 @@ class DramController:
             return self._stretch(count)
         return first
 
-    def _complete(self, slot: int) -> Completion:
+    def _complete(self, slot: int) -> TransferCompletion:
         first_beat, last_beat, hits, misses, conflicts, activates, asked_ps = self._rows[slot, self._results].tolist()
         transfer = self._transfers[slot]
         if transfer is None:
@@ -248,7 +248,7 @@ class DramController:
             self._pool.give(*self._words.pop(slot))
         self._free.append(slot)
         self._useful_total[transfer.write] += self._useful[slot]
-        return Completion(
+        return TransferCompletion(
             id=transfer.id,
             time_ps=self._clock.edge(last_beat),
             first_beat_ps=self._clock.edge(first_beat),
@@ -273,7 +273,7 @@ class DramController:
         self._free += range(2 * slots - 1, slots - 1, -1)
 
 
-def warm_up(dram: Dram) -> None:
+def warm_up(dram: DramMemory) -> None:
     """Compile the kernel, or load it from the cache, by moving one burst; seconds on an empty cache."""
     controller = DramController(dram)
     controller.submit(0, [Transfer(id=0, write=False, address=0, run_bytes=dram.device.burst_bytes)])
@@ -281,7 +281,7 @@ def warm_up(dram: Dram) -> None:
         controller.advance(PS_PER_S)
 
 
-def _check_options(dram: Dram, interleave_bytes: int, policy: Policy) -> None:
+def _check_options(dram: DramMemory, interleave_bytes: int, policy: ControllerPolicy) -> None:
     burst_bytes = dram.device.burst_bytes
     if interleave_bytes < burst_bytes or interleave_bytes & (interleave_bytes - 1):
         raise ConfigError(f"dram interleave: found {interleave_bytes} B; allowed powers of two >= {burst_bytes} B")

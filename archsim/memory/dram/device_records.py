@@ -10,7 +10,7 @@ import numpy as np
 
 from archsim.base.errors import ConfigError
 from archsim.base.units import PS_PER_S
-from archsim.facts.dram.device import AddressMap, Constraint, Device, Policy
+from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramChannel, TimingConstraint
 from archsim.memory.dram.address_images import images
 from archsim.memory.dram.compiled import records as k
 
@@ -35,13 +35,15 @@ _OF_RANK = (k.PREAB, k.REFAB)  # commands to all banks of a rank, kept at its fi
 _SAME_BANK = (-1, 0, 1)  # mask, flip, size
 LONG_AGO = -(1 << 40)  # cycles; before time 0 by more than any constraint
 
-Rule = tuple[int, int, int, int]  # follow; banks of a unit; 0 or, for other units, the banks that hold them; cycles
-Within = tuple[int, int, int, int, int]  # follow, mask, flip, size, cycles (see k.Rules)
-Window = tuple[int, int, int, int, int]  # before, follow, bits, count, cycles
+SpacingRule = tuple[
+    int, int, int, int
+]  # follow; banks of a unit; 0 or, for other units, the banks that hold them; cycles
+WithinRule = tuple[int, int, int, int, int]  # follow, mask, flip, size, cycles (see k.Rules)
+WindowRule = tuple[int, int, int, int, int]  # before, follow, bits, count, cycles
 
 
 @lru_cache(maxsize=64)
-def rules(device: Device, policy: Policy, mapping: AddressMap) -> Any:
+def rules(device: DramChannel, policy: ControllerPolicy, mapping: AddressMap) -> Any:
     """(1,) Rules, not to be written to. Raises ConfigError for unknown commands and too many."""
     found = np.zeros(1, k.RULES)
     for name, value in _scalars(device, policy).items():
@@ -52,7 +54,7 @@ def rules(device: Device, policy: Policy, mapping: AddressMap) -> Any:
     return found
 
 
-def _scalars(device: Device, policy: Policy) -> dict[str, int]:
+def _scalars(device: DramChannel, policy: ControllerPolicy) -> dict[str, int]:
     if device.ranks > k.MOST_RANKS:
         raise ConfigError(f"{device.standard}: {device.ranks} ranks; allowed at most {k.MOST_RANKS}")
     if device.all_banks > k.MOST_BANKS or max(policy.read_queue, policy.write_queue) > k.MOST_QUEUED:
@@ -87,7 +89,7 @@ def _scalars(device: Device, policy: Policy) -> dict[str, int]:
     }
 
 
-def _refreshes(device: Device, policy: Policy) -> tuple[int, int, int]:
+def _refreshes(device: DramChannel, policy: ControllerPolicy) -> tuple[int, int, int]:
     """Interval in cycles (0 for none), banks of a refresh, and from one of them to the next."""
     of_rank = device.size_of("rank")
     if policy.refresh == "per_bank":
@@ -97,7 +99,7 @@ def _refreshes(device: Device, policy: Policy) -> tuple[int, int, int]:
     return device.refresh_cycles if policy.refresh == "all_bank" else 0, of_rank, 1
 
 
-def _used(device: Device, policy: Policy) -> set[int]:
+def _used(device: DramChannel, policy: ControllerPolicy) -> set[int]:
     """The commands that can occur; constraints on others cost time for nothing."""
     used = {k.RD, k.WR, k.PRE, k.ACT}
     used |= {k.REFPB} if policy.refresh == "per_bank" else {k.PREAB, k.REFAB}
@@ -105,9 +107,9 @@ def _used(device: Device, policy: Policy) -> set[int]:
     return used | ({k.ACT2, k.CAS_RD, k.CAS_WR} if device.protocol == "split" else set())
 
 
-def _enter_rules(found: Any, device: Device, used: set[int]) -> None:
+def _enter_rules(found: Any, device: DramChannel, used: set[int]) -> None:
     after, windows = _sorted_out(device, used)
-    within: list[Within] = []
+    within: list[WithinRule] = []
     found["spacing"] = k.IMPLIED
     for command, rules_ in after.items():
         spacing = found["spacing"][0, command]
@@ -131,7 +133,7 @@ def _enter_columns(found: Any, names: Sequence[str], rows: Sequence[Sequence[int
             found[name][0, number] = value
 
 
-def _enter_spacing(spacing: Any, device: Device, listed: list[Rule]) -> None:
+def _enter_spacing(spacing: Any, device: DramChannel, listed: list[SpacingRule]) -> None:
     """Rules between ranks and within the whole of one: ``spacing`` is (2, commands) of own and other ranks."""
     of_rank = device.size_of("rank")
     for follow, size, around, cycles in listed:
@@ -143,9 +145,9 @@ def _enter_spacing(spacing: Any, device: Device, listed: list[Rule]) -> None:
                 spacing[column, follow] = max(spacing[column, follow], cycles)
 
 
-def _within(device: Device, listed: list[Rule]) -> list[Within]:
+def _within(device: DramChannel, listed: list[SpacingRule]) -> list[WithinRule]:
     """Rules on some banks of a rank, without those that another one implies: of a larger unit, at least as long."""
-    kept: list[Rule] = []
+    kept: list[SpacingRule] = []
     for rule in sorted(set(listed), key=lambda rule: (rule[2], -rule[1], -rule[3])):
         follow, size, around, cycles = rule
         whole = size >= device.size_of("rank") or follow in _OF_RANK
@@ -159,10 +161,10 @@ def _within(device: Device, listed: list[Rule]) -> list[Within]:
     ]
 
 
-def _sorted_out(device: Device, used: set[int]) -> tuple[dict[int, list[Rule]], list[Window]]:
+def _sorted_out(device: DramChannel, used: set[int]) -> tuple[dict[int, list[SpacingRule]], list[WindowRule]]:
     """Rules by the command that they follow, and windows."""
-    after: dict[int, list[Rule]] = {command: [] for command in range(k.COMMANDS)}
-    windows: list[Window] = []
+    after: dict[int, list[SpacingRule]] = {command: [] for command in range(k.COMMANDS)}
+    windows: list[WindowRule] = []
     for constraint in device.constraints:
         size = device.size_of(constraint.level)
         alone = constraint.siblings and size == device.around(constraint.level)
@@ -175,7 +177,7 @@ def _sorted_out(device: Device, used: set[int]) -> tuple[dict[int, list[Rule]], 
     return after, windows
 
 
-def _pairs(device: Device, constraint: Constraint, used: set[int]) -> list[tuple[int, int]]:
+def _pairs(device: DramChannel, constraint: TimingConstraint, used: set[int]) -> list[tuple[int, int]]:
     for name in (*constraint.before, *constraint.after):
         if name not in COMMANDS:
             raise ConfigError(f"{device.standard}: unknown command '{name}'; allowed {', '.join(COMMANDS)}")
@@ -195,7 +197,7 @@ def opened(channels_: Any, now: int) -> Any:
     return (channels_["open_cycles"] + still).sum(axis=1)
 
 
-def channels(device: Device, rules_: Any, count: int) -> Any:
+def channels(device: DramChannel, rules_: Any, count: int) -> Any:
     """(count,) Channel at time 0: rows closed, queues empty, the first refresh one interval away."""
     found = np.zeros(count, k.CHANNEL)
     found["free_slots"] = k.MOST_ENTRIES

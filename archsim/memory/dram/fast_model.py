@@ -29,25 +29,25 @@ from typing import ClassVar
 
 from archsim.base.errors import SimulationError
 from archsim.base.units import PS_PER_S
-from archsim.facts.dram.device import AddressMap, Dram, Policy
-from archsim.memory.dram.interface import Asker, Completion, DramStats, RowList, Transfer, useful_bytes
-from archsim.memory.dram.patterns import Pattern
+from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
+from archsim.memory.dram.interface import BurstAsker, DramCounters, RowList, Transfer, TransferCompletion, useful_bytes
+from archsim.memory.dram.patterns import TransferPattern
 from archsim.memory.dram.region_records import bursts_touched, folded, most_bursts
-from archsim.memory.dram.sampling import Sample, Sampler
-from archsim.sim.clock import Clock
+from archsim.memory.dram.sampling import PatternSample, PatternSampler
+from archsim.sim.clock import ClockDomain
 
 
-class Asking:
+class AskersUnderWay:
     """The askers of the transfers under way. Those of one asker come one after the other, for it keeps their order."""
 
     def __init__(self) -> None:
-        self._under_way: Counter[Asker] = Counter()
+        self._under_way: Counter[BurstAsker] = Counter()
 
-    def begin(self, askers: Sequence[Asker]) -> None:
+    def begin(self, askers: Sequence[BurstAsker]) -> None:
         """A transfer of them comes."""
         self._under_way.update(askers)
 
-    def end(self, askers: Sequence[Asker]) -> None:
+    def end(self, askers: Sequence[BurstAsker]) -> None:
         """A transfer of them is through."""
         self._under_way.subtract(askers)
         for asker in askers:
@@ -66,7 +66,7 @@ class Asking:
 SCALE = 1 << 20  # parts of a picosecond in which work is kept
 REMEMBERED = 64  # ends of transfers, for those that follow them
 _NONE = -1  # the pattern of a transfer of nothing
-_NOTHING = Sample(0, 0, 0, 0, 0, 0)
+_NOTHING = PatternSample(0, 0, 0, 0, 0, 0)
 NEVER_PS = 1 << 62
 
 
@@ -77,7 +77,7 @@ class _Job:
     transfer: Transfer
     pattern: int
     useful: int
-    sample: Sample
+    sample: PatternSample
     start_ps: int
     asked_ps: int
 
@@ -87,20 +87,22 @@ class FastDram:
 
     fidelity: ClassVar[str] = "fast"
 
-    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, *, interleave_bytes: int) -> None:
+    def __init__(
+        self, dram: DramMemory, policy: ControllerPolicy, mapping: AddressMap, *, interleave_bytes: int
+    ) -> None:
         self.dram = dram
         self._policy = policy
-        self._clock = Clock(dram.device.clock_hz)
-        self._sampler = Sampler(dram, policy, mapping, interleave_bytes)
+        self._clock = ClockDomain(dram.device.clock_hz)
+        self._sampler = PatternSampler(dram, policy, mapping, interleave_bytes)
         self._refreshes = Refreshes(dram, policy)
         self._served: list[tuple[int, int, _Job]] = []  # by the work done in all at which they are through
-        self._ending: list[tuple[int, int, Completion]] = []
-        self._numbers: dict[Pattern, int] = {}
-        self._known: list[Pattern] = []  # by number
-        self._wholes: dict[int, Sample] = {}
+        self._ending: list[tuple[int, int, TransferCompletion]] = []
+        self._numbers: dict[TransferPattern, int] = {}
+        self._known: list[TransferPattern] = []  # by number
+        self._wholes: dict[int, PatternSample] = {}
         self._ends: dict[int, None] = {}  # where the last contiguous transfers end
         self._patterns: dict[int, int] = {}  # transfers under way of each
-        self._asking = Asking()
+        self._asking = AskersUnderWay()
         self._pace: Fraction | None = None  # None: to be found
         self._paces: dict[tuple[int, tuple[tuple[int, int], ...]], Fraction] = {}  # by the transfers of each pattern
         self._work = 0  # that a transfer under way from the start would have had, in parts of a picosecond
@@ -130,7 +132,7 @@ class FastDram:
         for transfer in transfers:
             self._begin(at_ps, transfer)
 
-    def advance(self, until_ps: int) -> list[Completion]:
+    def advance(self, until_ps: int) -> list[TransferCompletion]:
         """All completions of the first instant <= ``until_ps`` that has one, or []."""
         if until_ps < self._now_ps:
             raise SimulationError(f"DRAM: told to run to {until_ps} ps, already at {self._now_ps} ps")
@@ -164,11 +166,11 @@ class FastDram:
         return self._clock.phase(at_ps) + repr(list(self._ends)).encode()
 
     @property
-    def stats(self) -> DramStats:
+    def stats(self) -> DramCounters:
         """Totals of completed transfers; rows are those of the samples in proportion."""
         reads, writes, useful_read, useful_written, hits, misses, conflicts, activates, busy = self._total
         size = self.dram.device.burst_bytes
-        return DramStats(
+        return DramCounters(
             reads=reads,
             writes=writes,
             read_bytes=reads * size,
@@ -208,7 +210,7 @@ class FastDram:
             limit = None if limit is None or limit >= most_bursts(transfer, useful, size) else limit
             follows = transfer.address in self._ends
             of_region = (transfer.write, transfer.address % size, run_bytes, extents, strides, follows, limit)
-            pattern = self._number(Pattern(*of_region, asked=asked))
+            pattern = self._number(TransferPattern(*of_region, asked=asked))
             sample = self._whole(pattern)
         else:
             pattern, sample = self._listed(transfer, transfer.rows, asked)
@@ -222,7 +224,7 @@ class FastDram:
         self._pace = None
         heapq.heappush(self._served, (self._work + job.sample.work_ps * SCALE, self._submitted, job))
 
-    def _number(self, pattern: Pattern) -> int:
+    def _number(self, pattern: TransferPattern) -> int:
         """The number of a pattern."""
         number = self._numbers.get(pattern)
         if number is None:
@@ -230,15 +232,17 @@ class FastDram:
             self._known.append(pattern)
         return number
 
-    def _listed(self, transfer: Transfer, rows: RowList, asked: tuple[tuple[int, int], ...]) -> tuple[int, Sample]:
+    def _listed(
+        self, transfer: Transfer, rows: RowList, asked: tuple[tuple[int, int], ...]
+    ) -> tuple[int, PatternSample]:
         """The pattern of a list of rows, and the work of all of its bursts."""
         kind, bursts = self._sampler.kind(rows)
-        pattern = Pattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind, asked)
+        pattern = TransferPattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind, asked)
         sample = self._sampler.sample(pattern).scaled(bursts)
         on_pins = -(-useful_bytes(transfer) * PS_PER_S // self.dram.peak_bytes_per_s)
         return self._number(pattern), replace(sample, work_ps=max(sample.work_ps, on_pins))
 
-    def _whole(self, number: int) -> Sample:
+    def _whole(self, number: int) -> PatternSample:
         """The work of all bursts of a pattern."""
         found = self._wholes.get(number)
         if found is None:
@@ -261,7 +265,7 @@ class FastDram:
                 self._pace = self._paces[together, crowd] = self._pace_of(by_pattern, together)
         return self._pace
 
-    def _pace_of(self, crowd: Mapping[Pattern, int], together: int) -> Fraction:
+    def _pace_of(self, crowd: Mapping[TransferPattern, int], together: int) -> Fraction:
         """The same with so many transfers of each pattern under way, ``together`` of them at a time."""
         both = len({pattern.write for pattern in crowd}) == 2
         costs = (n / self._sampler.speed(pattern, together, both=both) for pattern, n in crowd.items())
@@ -298,13 +302,13 @@ class FastDram:
         start_ps = min(end_ps, job.start_ps + self._sampler.latency_ps[transfer.write])
         rows = (sample.hits, sample.misses, sample.conflicts)
         pin_bytes = sample.bursts * self.dram.device.burst_bytes
-        done = Completion(
+        done = TransferCompletion(
             transfer.id, end_ps, start_ps, transfer.write, job.useful, pin_bytes, *rows, sample.activates, job.asked_ps
         )
         heapq.heappush(self._ending, (end_ps, order, done))
         self._add(transfer.write, sample, job.useful)
 
-    def _add(self, write: bool, sample: Sample, useful: int) -> None:
+    def _add(self, write: bool, sample: PatternSample, useful: int) -> None:
         bus_ps = self._clock.edge(sample.bursts * self.dram.device.burst_cycles // self.dram.device.buses)
         of_direction = (0, sample.bursts, 0, useful) if write else (sample.bursts, 0, useful, 0)
         added = (*of_direction, sample.hits, sample.misses, sample.conflicts, sample.activates, bus_ps)
@@ -318,16 +322,16 @@ def _asked_ps(at_ps: int, transfer: Transfer) -> int:
     """When the engine asks for the last row, if it never waits for one; 0 without rows."""
     if transfer.rows is None:
         return 0
-    clock = Clock(transfer.rows.engine_hz)
+    clock = ClockDomain(transfer.rows.engine_hz)
     return clock.edge(clock.cycle(at_ps) + transfer.rows.count * transfer.rows.setup_cycles)
 
 
 class Refreshes:
     """Refresh commands of all channels, one after another at their interval."""
 
-    def __init__(self, dram: Dram, policy: Policy) -> None:
+    def __init__(self, dram: DramMemory, policy: ControllerPolicy) -> None:
         device = dram.device
-        self._clock = Clock(device.clock_hz)
+        self._clock = ClockDomain(device.clock_hz)
         intervals = {"all_bank": device.refresh_cycles, "per_bank": device.bank_refresh_cycles}
         self._interval = intervals.get(policy.refresh, 0)
         self._each = dram.channels * (device.ranks if policy.refresh == "all_bank" else 1)

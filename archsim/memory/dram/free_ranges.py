@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import insort
 
 
-class Pool:
+class FreeEntries:
     """Which of ``size`` entries are free."""
 
     def __init__(self, size: int) -> None:

@@ -43,7 +43,7 @@ class RowList:
     engine_hz: int
 
 
-class Asker(NamedTuple):
+class BurstAsker(NamedTuple):
     """Who asks a memory for bursts, an engine or a port: at most ``requests`` in a cycle of a clock of ``hz``.
 
     Over all channels and transfers of the asker of this ``name``, in their order: a burst that finds its queue full
@@ -76,7 +76,7 @@ class Transfer:
     strides: tuple[int, ...] = ()
     outstanding: int | None = None
     rows: RowList | None = None
-    askers: tuple[Asker, ...] = ()
+    askers: tuple[BurstAsker, ...] = ()
 
 
 def useful_bytes(transfer: Transfer) -> int:
@@ -87,7 +87,7 @@ def useful_bytes(transfer: Transfer) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class TransferCompletion:
     """The end of a transfer: its last beat is on the data bus at ``time_ps``, its first began at
     ``first_beat_ps``.
 
@@ -111,7 +111,7 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class DramStats:
+class DramCounters:
     """Totals since time 0. ``reads`` and ``writes`` are bursts on the pins, counted when their command is issued;
     useful bytes count when their transfer completes.
 
@@ -153,7 +153,7 @@ class DramModel(Protocol):
         Raises SimulationError when ``at_ps`` is before the time reached or an earlier submit, or a malformed transfer.
         """
 
-    def advance(self, until_ps: int) -> list[Completion]:
+    def advance(self, until_ps: int) -> list[TransferCompletion]:
         """Run to the first instant <= ``until_ps`` with a completion and return all of that instant, or [].
 
         The time reached is that instant, or ``until_ps`` when nothing completes.
@@ -173,5 +173,5 @@ class DramModel(Protocol):
         """
 
     @property
-    def stats(self) -> DramStats:
+    def stats(self) -> DramCounters:
         """Totals since time 0."""

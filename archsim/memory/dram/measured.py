@@ -22,7 +22,7 @@ SOURCES = ("archsim.memory.dram", "archsim.facts.dram", "archsim.sim.clock", "ar
 MOST_BYTES = 4 << 20  # of a file: some 40,000 measurements; a larger one is begun anew
 
 
-class Measured:
+class MeasuredIntegers:
     """Integers by what was measured. ``part``: all that is the same in every measurement, as text."""
 
     def __init__(self, part: object) -> None:

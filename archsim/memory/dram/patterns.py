@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-from archsim.memory.dram.interface import Asker, RowList, Transfer
+from archsim.memory.dram.interface import BurstAsker, RowList, Transfer
 
 
-class Kind(NamedTuple):
+class RowListKind(NamedTuple):
     """What lists of rows have in common that are taken to be alike."""
 
     bursts: int  # of 8 rows
@@ -16,7 +16,7 @@ class Kind(NamedTuple):
     engine_hz: int
 
 
-class Pattern(NamedTuple):
+class TransferPattern(NamedTuple):
     """What decides the rate of a transfer. ``follows``: it goes on where another one has ended.
 
     ``outstanding``: as of a Transfer; ``kind``: of a list of rows, of which the first one met stands for all;
@@ -30,7 +30,7 @@ class Pattern(NamedTuple):
     strides: tuple[int, ...]
     follows: bool = False
     outstanding: int | None = None
-    kind: Kind | None = None
+    kind: RowListKind | None = None
     asked: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -39,7 +39,7 @@ class Pattern(NamedTuple):
         return self.outstanding is not None or self.kind is not None or bool(self.asked)
 
 
-def first_of(pattern: Pattern, most_bursts: int, burst_bytes: int) -> Transfer:
+def first_of(pattern: TransferPattern, most_bursts: int, burst_bytes: int) -> Transfer:
     """The first bursts of a pattern, about ``most_bursts``, near address 0."""
     run_bytes = min(pattern.run_bytes, most_bursts * burst_bytes)
     room = max(1, most_bursts * burst_bytes // max(burst_bytes, run_bytes))
@@ -53,9 +53,9 @@ def first_of(pattern: Pattern, most_bursts: int, burst_bytes: int) -> Transfer:
     return Transfer(0, pattern.write, *region, pattern.outstanding, askers=askers_of(pattern, 0))
 
 
-def askers_of(pattern: Pattern, number: int) -> tuple[Asker, ...]:
+def askers_of(pattern: TransferPattern, number: int) -> tuple[BurstAsker, ...]:
     """Askers like those of a pattern's transfers, whom only the ``number``-th transfer has."""
-    return tuple(Asker((f"asker {n}", number), *asked) for n, asked in enumerate(pattern.asked))
+    return tuple(BurstAsker((f"asker {n}", number), *asked) for n, asked in enumerate(pattern.asked))
 
 
 def reach(transfer: Transfer) -> int:

@@ -10,14 +10,14 @@ from random import Random
 import numpy as np
 
 from archsim.base.units import PS_PER_S
-from archsim.facts.dram.device import AddressMap, Dram, Policy
+from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
 from archsim.memory.dram.controller import DramController
-from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, Completion, RowList, Transfer, useful_bytes
-from archsim.memory.dram.measured import Measured
-from archsim.memory.dram.patterns import Kind, Pattern, askers_of, first_of, rows_sha256
+from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, RowList, Transfer, TransferCompletion, useful_bytes
+from archsim.memory.dram.measured import MeasuredIntegers
+from archsim.memory.dram.patterns import RowListKind, TransferPattern, askers_of, first_of, rows_sha256
 from archsim.memory.dram.patterns import reach as reach_of
 from archsim.memory.dram.region_records import bursts_of_rows, bursts_touched
-from archsim.sim.clock import Clock
+from archsim.sim.clock import ClockDomain
 
 SAMPLE_BURSTS = 2048
 CROWDS = (64, 16, 8, 4, 2)  # transfers of a pattern at once
@@ -32,7 +32,7 @@ RATIO, SAMPLE, LATENCY = (1, 1), (1, 1, 0, 0, 0, 0), (0,)  # the least numbers t
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class PatternSample:
     """What the exact model made of the first bursts of a pattern: time beyond the latency, and its rows."""
 
     bursts: int
@@ -42,53 +42,53 @@ class Sample:
     conflicts: int
     activates: int
 
-    def scaled(self, bursts: int) -> Sample:
+    def scaled(self, bursts: int) -> PatternSample:
         """The same of another number of bursts."""
         numbers = (self.work_ps, self.hits, self.misses, self.activates)
         work_ps, hits, misses, activates = (round(Fraction(n * bursts, self.bursts)) for n in numbers)
-        return Sample(bursts, work_ps, hits, misses, bursts - hits - misses, activates)
+        return PatternSample(bursts, work_ps, hits, misses, bursts - hits - misses, activates)
 
 
-class Sampler:
+class PatternSampler:
     """Measures patterns on the exact model, each once (of all runs: see Measured).
 
     ``latency_ps`` of one burst but for its time on the bus, by direction (True: write); ``pace``: the share of time
     that refreshes leave a stream.
     """
 
-    def __init__(self, dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int) -> None:
+    def __init__(self, dram: DramMemory, policy: ControllerPolicy, mapping: AddressMap, interleave_bytes: int) -> None:
         self._dram, self._mapping, self._interleave_bytes = dram, mapping, interleave_bytes
         self._policy, self._quiet = policy, replace(policy, refresh="none")
-        self._clock = Clock(dram.device.clock_hz)
-        self._measured = Measured((dram, policy, mapping, interleave_bytes))
-        self._samples: dict[Pattern, Sample] = {}
-        self._rows: dict[Kind, RowList] = {}
+        self._clock = ClockDomain(dram.device.clock_hz)
+        self._measured = MeasuredIntegers((dram, policy, mapping, interleave_bytes))
+        self._samples: dict[TransferPattern, PatternSample] = {}
+        self._rows: dict[RowListKind, RowList] = {}
         self.latency_ps = {write: self._latency(write) for write in (False, True)}
         device = dram.device
         intervals = {"all_bank": device.refresh_cycles, "per_bank": device.bank_refresh_cycles * device.all_banks}
         self._interval_cycles = intervals.get(policy.refresh, 0)
         self._interval_ps = self._clock.edge(self._interval_cycles)
         self.pace = Fraction(*self._measured.numbers("pace", lambda: self._refreshing().as_integer_ratio(), RATIO))
-        self._speeds: dict[tuple[Pattern, int, bool], Fraction] = {}
+        self._speeds: dict[tuple[TransferPattern, int, bool], Fraction] = {}
 
-    def kind(self, rows: RowList) -> tuple[Kind, int]:
+    def kind(self, rows: RowList) -> tuple[RowListKind, int]:
         """The kind of a list, and its bursts."""
         bursts = int(bursts_of_rows(rows, self._dram.device.burst_bytes).sum())
-        kind = Kind(-(-8 * bursts // rows.count), rows.setup_cycles, rows.engine_hz)
+        kind = RowListKind(-(-8 * bursts // rows.count), rows.setup_cycles, rows.engine_hz)
         if kind not in self._rows:
             self._rows[kind] = rows
         return kind, bursts
 
-    def sample(self, pattern: Pattern) -> Sample:
+    def sample(self, pattern: TransferPattern) -> PatternSample:
         """What the exact model makes of a pattern."""
         found = self._samples.get(pattern)
         if found is None:
             what = ("sample", *self._told(pattern))
             told = self._measured.numbers(what, lambda: astuple(self._measure(pattern)), SAMPLE)
-            found = self._samples[pattern] = Sample(*told)
+            found = self._samples[pattern] = PatternSample(*told)
         return found
 
-    def speed(self, pattern: Pattern, transfers: int, *, both: bool) -> Fraction:
+    def speed(self, pattern: TransferPattern, transfers: int, *, both: bool) -> Fraction:
         """Speed of the memory with refreshes under so many transfers of a pattern against one at a time without.
 
         ``both`` read and written. Several are slower than one where they close one another's rows, and faster where
@@ -106,12 +106,12 @@ class Sampler:
         size = SAMPLE_BURSTS * self._dram.device.burst_bytes
         extents, strides = [1] * MAX_OUTER_EXTENTS, [0] * MAX_OUTER_EXTENTS
         extents[-1], strides[-1] = max(1, size // run_bytes), stride if run_bytes < size else 0
-        pattern = Pattern(False, 0, run_bytes, tuple(extents), tuple(strides))
+        pattern = TransferPattern(False, 0, run_bytes, tuple(extents), tuple(strides))
         useful_ps = run_bytes * extents[-1] * PS_PER_S / Fraction(self._dram.peak_bytes_per_s)
         whole = self.sample(pattern).scaled(extents[-1] * -(-run_bytes // self._dram.device.burst_bytes))
         return useful_ps * self.speed(pattern, count, both=False) / whole.work_ps
 
-    def _of_crowd(self, pattern: Pattern, crowd: int, *, both: bool) -> Fraction:
+    def _of_crowd(self, pattern: TransferPattern, crowd: int, *, both: bool) -> Fraction:
         key = (pattern, crowd, both and crowd > 1)
         if key not in self._speeds:
             told = ("speed", *self._told(pattern), *key[1:])
@@ -120,16 +120,16 @@ class Sampler:
             )
         return self._speeds[key]
 
-    def _told(self, pattern: Pattern) -> tuple[Pattern, str]:
+    def _told(self, pattern: TransferPattern) -> tuple[TransferPattern, str]:
         """All that decides what is measured of a pattern."""
         return pattern, "" if pattern.kind is None else rows_sha256(self._rows[pattern.kind])
 
-    def _measure_crowd(self, pattern: Pattern, crowd: int, both: bool) -> Fraction:
+    def _measure_crowd(self, pattern: TransferPattern, crowd: int, both: bool) -> Fraction:
         transfers = self._crowd(pattern, crowd, both)
         gain = Fraction(1) if crowd == 1 else min(self._gain(pattern, transfers, crowd), self._most(pattern))
         return gain * self._left(pattern, transfers, crowd)
 
-    def _measure(self, pattern: Pattern) -> Sample:
+    def _measure(self, pattern: TransferPattern) -> PatternSample:
         size = self._dram.device.burst_bytes
         one = self._first_of(pattern, SAMPLE_BURSTS)
         before = Transfer(
@@ -144,9 +144,9 @@ class Sampler:
         (done,) = model.advance(_FAR_PS)
         work_ps = max(self._on_pins(one), done.time_ps - ended.time_ps - self.latency_ps[pattern.write])
         rows = (done.row_hits, done.row_misses, done.row_conflicts)
-        return Sample(done.pin_bytes // size, work_ps, *rows, activates=done.activates)
+        return PatternSample(done.pin_bytes // size, work_ps, *rows, activates=done.activates)
 
-    def _crowd(self, pattern: Pattern, crowd: int, both: bool) -> list[Transfer]:
+    def _crowd(self, pattern: TransferPattern, crowd: int, both: bool) -> list[Transfer]:
         """Transfers of a pattern at many places, for ``crowd`` of them under way at a time."""
         size = self._dram.device.burst_bytes
         places = MORE_PLACES if pattern.outstanding is not None and crowd > 1 else 1
@@ -164,14 +164,14 @@ class Sampler:
             transfers.append(replace(self._moved(one, place, i, write), askers=askers_of(pattern, i)))
         return transfers
 
-    def _gain(self, pattern: Pattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
+    def _gain(self, pattern: TransferPattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
         """Speed with ``crowd`` of the transfers under way against their work alone, both without refreshes."""
         latency = sum(self.latency_ps[each.write] for each in transfers)
         least = len(transfers) * self._on_pins(transfers[0])
         together = max(least, self._in_turns(transfers, crowd) - latency // crowd)
         return Fraction(self._alone(pattern, transfers), together)
 
-    def _alone(self, pattern: Pattern, transfers: Sequence[Transfer]) -> int:
+    def _alone(self, pattern: TransferPattern, transfers: Sequence[Transfer]) -> int:
         """Work of the transfers as it is counted: as many bursts of the pattern."""
         if pattern.is_paced:
             latency = sum(self.latency_ps[each.write] for each in transfers)
@@ -180,13 +180,13 @@ class Sampler:
         bursts = bursts_touched(pattern.offset, one.run_bytes, one.extents, one.strides, size)
         return len(transfers) * self.sample(pattern).scaled(bursts).work_ps
 
-    def _most(self, pattern: Pattern) -> Fraction:
+    def _most(self, pattern: TransferPattern) -> Fraction:
         """Speed at which the work of a pattern keeps the data pins busy all the time."""
         sample = self.sample(pattern)
         bus = self._clock.edge(sample.bursts * self._dram.device.burst_cycles)
         return Fraction(sample.work_ps * self._dram.channels * self._dram.device.buses, max(1, bus))
 
-    def _left(self, pattern: Pattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
+    def _left(self, pattern: TransferPattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
         """The share of their time that refreshes leave transfers.
 
         Paced ones have some of the refreshes in the time in which the memory is idle: their share is
@@ -200,7 +200,7 @@ class Sampler:
             quiet_ps = self._in_turns(transfers, crowd)
         return min(Fraction(1), Fraction(quiet_ps, self._in_turns(transfers, crowd, self._policy)))
 
-    def _first_of(self, pattern: Pattern, most_bursts: int) -> Transfer:
+    def _first_of(self, pattern: TransferPattern, most_bursts: int) -> Transfer:
         """The first bursts of a pattern, about ``most_bursts``."""
         size = self._dram.device.burst_bytes
         if pattern.kind is None:
@@ -228,19 +228,19 @@ class Sampler:
         """What the useful bytes of a transfer take on the data pins, in ps."""
         return max(1, useful_bytes(transfer) * PS_PER_S // self._dram.peak_bytes_per_s)
 
-    def _in_turns(self, transfers: Sequence[Transfer], most: int, policy: Policy | None = None) -> int:
+    def _in_turns(self, transfers: Sequence[Transfer], most: int, policy: ControllerPolicy | None = None) -> int:
         """The end of all, with ``most`` under way at any time; without refreshes but for a ``policy`` that has them."""
         return self._model(*transfers, policy=policy).in_turns(transfers, most)
 
-    def _exact(self, *transfers: Transfer, policy: Policy | None = None) -> list[Completion]:
+    def _exact(self, *transfers: Transfer, policy: ControllerPolicy | None = None) -> list[TransferCompletion]:
         model = self._model(*transfers, policy=policy)
         model.submit(0, transfers)
-        found: list[Completion] = []
+        found: list[TransferCompletion] = []
         while model.next_event_ps() is not None:
             found += model.advance(_FAR_PS)
         return found
 
-    def _model(self, *transfers: Transfer, policy: Policy | None = None) -> DramController:
+    def _model(self, *transfers: Transfer, policy: ControllerPolicy | None = None) -> DramController:
         """An exact controller with room for ``transfers``."""
         dram = replace(self._dram, capacity_bytes=max([self._dram.capacity_bytes, *map(reach_of, transfers)]))
         return DramController(dram, policy or self._quiet, self._mapping, interleave_bytes=self._interleave_bytes)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from archsim.base.errors import SimulationError
-from archsim.facts.dram.device import AddressMap, Dram, Policy
+from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
 from archsim.memory.dram import device_records
 from archsim.memory.dram.compiled import records as k
 from archsim.memory.dram.compiled import records as t
@@ -18,14 +18,16 @@ FIRST_WORDS = 4096
 _SLOT_AXES = {"transfers": 0, "cursors": 1, "done": 0}
 
 
-def initial(dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: int, *, log: bool) -> t.State:
+def initial(
+    dram: DramMemory, policy: ControllerPolicy, mapping: AddressMap, interleave_bytes: int, *, log: bool
+) -> t.DramState:
     """The arrays of an idle DRAM at time 0: rows closed, the first refresh one interval away."""
     rules = device_records.rules(dram.device, policy, mapping)
     channels = device_records.channels(dram.device, rules, dram.channels)
     channels["writing"] = 1  # as after a cycle in which no read waits; nothing is submitted before the first
     logs = np.zeros(dram.channels, k.LOG)
     logs["limit"] = k.LOG_ROOM if log else 0
-    return t.State(
+    return t.DramState(
         rules=rules,
         spread=_spread(dram, rules, interleave_bytes, policy.turn_bursts),
         channels=channels,
@@ -39,7 +41,7 @@ def initial(dram: Dram, policy: Policy, mapping: AddressMap, interleave_bytes: i
     )
 
 
-def grown(state: t.State, slots: int) -> t.State:
+def grown(state: t.DramState, slots: int) -> t.DramState:
     """The same state with room for ``slots`` more transfers."""
     return state._replace(**{name: padded(getattr(state, name), slots, axis) for name, axis in _SLOT_AXES.items()})
 
@@ -73,7 +75,7 @@ def opened(channels: Any, now: int) -> int:
     return int(device_records.opened(channels, now).sum())
 
 
-def relative(state: t.State, askers: Iterable[int], now: int) -> bytes:
+def relative(state: t.DramState, askers: Iterable[int], now: int) -> bytes:
     """What an idle memory does next depends on this alone: rows, and the cycles from ``now`` on that are not free.
 
     ``askers``: the first word of each.
@@ -97,7 +99,7 @@ def relative(state: t.State, askers: Iterable[int], now: int) -> bytes:
     return b"".join(np.ascontiguousarray(part).tobytes() for part in found)
 
 
-def _held_back(state: t.State, askers: Iterable[int], now: int) -> list[tuple[int, ...]]:
+def _held_back(state: t.DramState, askers: Iterable[int], now: int) -> list[tuple[int, ...]]:
     """Of each asker that took in bursts so late that they hold back coming ones: its number, and how late they were."""
     found = []
     for number, first in enumerate(askers):
@@ -117,14 +119,14 @@ def _oldest_first(rules: Any, channels: Any) -> Any:
     return np.take_along_axis(channels["history"], order, axis=3)
 
 
-def commands(state: t.State) -> list[Any]:
+def commands(state: t.DramState) -> list[Any]:
     """Every command by channel; raises SimulationError when there were more than are kept."""
     if (state.logs["limit"] == 0).any() or (state.logs["count"] >= state.logs["limit"]).any():
         raise SimulationError(f"DRAM: its commands were not kept, or are more than {k.LOG_ROOM} on a channel")
     return [log["rows"][: log["count"]].copy() for log in state.logs]
 
 
-def _spread(dram: Dram, rules: Any, interleave_bytes: int, turn_bursts: int) -> Any:
+def _spread(dram: DramMemory, rules: Any, interleave_bytes: int, turn_bursts: int) -> Any:
     found = np.zeros(1, t.SPREAD)
     found["channels"] = dram.channels
     found["burst_bits"] = _bits(dram.device.burst_bytes)
@@ -136,7 +138,7 @@ def _spread(dram: Dram, rules: Any, interleave_bytes: int, turn_bursts: int) -> 
     return found
 
 
-def _feeds(dram: Dram, rules: Any) -> Any:
+def _feeds(dram: DramMemory, rules: Any) -> Any:
     found = np.zeros(dram.channels, t.FEED)
     found["number"] = np.arange(dram.channels)
     found["next_at"] = rules["refresh_interval"][0]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from archsim.base.errors import ConfigError
 from archsim.base.progress import stretch
-from archsim.facts.dram.device import AddressMap, Device, Policy
+from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramChannel
 from archsim.memory.dram import device_records
 
 Numbers = npt.NDArray[np.int64]
@@ -21,7 +21,7 @@ MOST_REQUESTS = 1 << 32  # a cycle
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayedTrace:
     """What came of a trace; times in clock cycles, an element for each request in its order.
 
     ``accepted``: taken into its queue; ``ended``: a read's last beat, the issue of a write; ``hits``, ``misses``
@@ -47,9 +47,9 @@ class Replayed:
 
 
 def replay(
-    device: Device,
+    device: DramChannel,
     mapping: AddressMap,
-    policy: Policy,
+    policy: ControllerPolicy,
     arrivals: Numbers,
     addresses: Numbers,
     writes: Numbers,
@@ -57,7 +57,7 @@ def replay(
     log: bool = False,
     interleave: int = 1,
     requests_per_cycle: int | None = None,
-) -> Replayed:
+) -> ReplayedTrace:
     """Serve requests in their order: each when it has arrived (cycles, never falling) and its queue has room.
 
     A request is one burst at a byte address; ``interleave`` bursts in a row are on one channel, the next on the next.
@@ -83,7 +83,7 @@ def replay(
             for number in range(channels if log else 0):
                 kept[number].append(logs["rows"][number, : logs["count"][number]].copy())
             logs["count"] = 0
-    return Replayed(
+    return ReplayedTrace(
         accepted=requests[:, 4],
         ended=requests[:, 5],
         hits=state["hits"],

@@ -22,7 +22,7 @@ _DOUBLINGS = 70  # of the distance between the streams of two seeds
 _ULP = 2.0**-52
 
 
-class Generator(NamedTuple):
+class RandomStreams(NamedTuple):
     """Both streams: of each the LONG numbers to be used, with room for those that follow, and which is next."""
 
     integers: Any
@@ -30,14 +30,14 @@ class Generator(NamedTuple):
     places: Any
 
 
-def generator(seed: int) -> Generator:
+def generator(seed: int) -> RandomStreams:
     """Both streams of ``seed``, an integer from 0 to 2**30 - 3."""
     integers, fractions = np.zeros(QUALITY + LONG, np.int64), np.zeros(QUALITY + LONG)
     integers[:LONG], fractions[:LONG] = _start(seed), _start_fractions(seed)
     for _ in range(10):
         pass_integers(integers, 2 * LONG - 1)
         pass_fractions(fractions, 2 * LONG - 1)
-    return Generator(integers, fractions, np.zeros(2, np.int64))
+    return RandomStreams(integers, fractions, np.zeros(2, np.int64))
 
 
 @njit

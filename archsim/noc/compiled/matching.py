@@ -19,7 +19,7 @@ from archsim.noc.compiled.records import MAX_SIZE, NONE, SEPARABLE
 CHANNELS, SWITCH = range(2)  # what is allocated
 
 
-class Matching(NamedTuple):
+class MatchingScratch(NamedTuple):
     """Scratch of one allocation, of ``size`` inputs and outputs, and the turns that routers keep for the next."""
 
     wishes: Any  # (size, size): input, output
@@ -34,10 +34,10 @@ class Matching(NamedTuple):
     met: Any  # (2, routers): the cycle in which a match was last made, scratch
 
 
-def matching(routers: int, size: int) -> Matching:
+def matching(routers: int, size: int) -> MatchingScratch:
     """For routers with up to ``size`` inputs and outputs of what is allocated."""
     shape = (2, routers, size)
-    return Matching(
+    return MatchingScratch(
         wishes=np.zeros((size, size), np.int8),
         asked=np.zeros(size + 1, np.int64),
         of_input=np.full(size, NONE, np.int64),

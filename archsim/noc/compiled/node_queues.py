@@ -135,7 +135,7 @@ def _take_channel(state: Any, node: Any, base: int) -> None:
             return
 
 
-class Sources(NamedTuple):
+class PacketSources(NamedTuple):
     """``probability``: of a packet; ``targets``: of each node, or none; else drawn from ``drawn``."""
 
     probability: float

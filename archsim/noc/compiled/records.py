@@ -47,12 +47,12 @@ SPREAD = (1 << 6) - 1  # bits of an output's number
 Small = Annotated[Any, np.int32, ()]
 Index = Annotated[Any, INDEX, ()]
 Vcs = Annotated[Any, np.uint32, ()]  # a set of virtual channels
-Turn = Annotated[Any, np.uint16, ()]  # pointer of an allocator
+ReservedTurn = Annotated[Any, np.uint16, ()]  # pointer of an allocator
 Tiny = Annotated[Any, np.uint8, ()]
 Dim = Annotated[Any, np.int16, ()]
 
 
-class Rules:
+class NocRules:
     """A network's sizes and behaviour, times in cycles."""
 
     routers: int
@@ -96,12 +96,12 @@ class InputVc:
     bit: Vcs  # of it in the sets of its port
     upstream: Index  # the channel behind it, whose credits it returns
     port: Index
-    accept: Turn  # of the channel allocator
+    accept: ReservedTurn  # of the channel allocator
     state: Tiny
     spread: Tiny  # mask of outputs: of the first packet, if it has several, so that each has its branch; else 0
 
 
-class Port:
+class PortRecord:
     """A port's input, whose ``sending`` channels can send, and its output, whose ``free`` ones no packet holds.
 
     Of one cycle's allocation of channels: the sets for which one packet asks, ``once``, and several do, ``twice``, and
@@ -126,7 +126,7 @@ class Port:
     listed: Tiny  # among the ports that can send
 
 
-class Pace:
+class LinkPace:
     """Of a slow link: cycles for a flit, as a ratio; from when it is ``free``, in parts, ``denominator`` to a cycle."""
 
     numerator: int
@@ -144,12 +144,12 @@ class OutputVc:
     to: Index  # the buffer at the other end: an input channel; of one to a node: itself, after all of the routers'
     port: Index
     taken: Small  # flits by the node behind it, so far, modulo 1 << 32
-    grant: Turn  # of the channel allocator
+    grant: ReservedTurn  # of the channel allocator
     output: Tiny  # the number of its port in the router
     vc: Tiny
 
 
-class Input:
+class InputRecord:
     """An input of a switch. ``asked``, ``granted``: outputs; ``held_*``: the way that a packet keeps, or NONE."""
 
     granted: int
@@ -161,7 +161,7 @@ class Input:
     first_vc: Tiny  # that is preferred
 
 
-class Node:
+class NodeRecord:
     """A queue of messages that have packets to send, in turn, one flit a cycle."""
 
     drawn: int  # cycles for which it has been drawn whether a message is made
@@ -174,7 +174,7 @@ class Node:
     size: Small  # in all, its header too
 
 
-class Message:
+class MessageRecord:
     """What a node sends in one or more packets. Of a message to several nodes without a tree each copy is a record.
 
     Records that end together, when the last of them has arrived, are members of a shipment; ``whole`` is its first one.
@@ -200,7 +200,7 @@ class Message:
     flight: Small  # cycles of its last flit from the source to where it arrives last, at least
 
 
-class Fan:
+class FanRecord:
     """From a node to those that a message reaches, in ``copies`` from ``first`` on."""
 
     source: Small
@@ -208,7 +208,7 @@ class Fan:
     copies: Small
 
 
-class Copy:
+class CopyRecord:
     """Where a message's copy goes, how many nodes that are, and its flight, as in a Message."""
 
     where: Small
@@ -216,7 +216,7 @@ class Copy:
     flight: Small
 
 
-class Route:
+class RouteRecord:
     """Of a router and a destination: the output port and the class of channels when a packet turns there; ``other_*``:
     an equally short way, or NO_PORT."""
 
@@ -226,14 +226,14 @@ class Route:
     other_upper: Tiny
 
 
-class Branch:
+class BranchRecord:
     """Of an input channel and an output port: the channel ahead, and the flits of the packet that went there."""
 
     ahead: Index
     sent: Small
 
 
-class Request:
+class ChannelRequest:
     """A packet asks for channels ahead (scratch of one cycle); ``before``: the request of a rival before it."""
 
     row: Vcs  # channels asked for
@@ -244,11 +244,26 @@ class Request:
 
 
 (RULES, INPUT_VC, PORT, PACE, OUTPUT_VC, INPUT, NODE, MESSAGE, FAN, COPY, ROUTE, BRANCH, REQUEST) = map(
-    record, (Rules, InputVc, Port, Pace, OutputVc, Input, Node, Message, Fan, Copy, Route, Branch, Request)
+    record,
+    (
+        NocRules,
+        InputVc,
+        PortRecord,
+        LinkPace,
+        OutputVc,
+        InputRecord,
+        NodeRecord,
+        MessageRecord,
+        FanRecord,
+        CopyRecord,
+        RouteRecord,
+        BranchRecord,
+        ChannelRequest,
+    ),
 )
 
 
-class State(NamedTuple):
+class NocState(NamedTuple):
     """All arrays of a network. Lists are indices, their number first. The calendars ``arriving``, ``due``, ``credits``
     and ``releases`` have a list for each coming cycle; ``arriving`` two, of flits to routers and to nodes."""
 
@@ -319,14 +334,14 @@ class HeadTurn:
     next: Index  # of an unused record, or of those of one cycle
 
 
-class Lane:
+class CycleTurns:
     """The turns of a cycle, the first and the last."""
 
     first: Index
     last: Index
 
 
-class Output:
+class ReservedOutput:
     """A router's output port: the cycle from which it is free, flits so far, the router at its other end and the cycles
     to there; ``sink``: a node is there. ``last*``: the packet that passed last, as it was then.
 
@@ -349,7 +364,7 @@ class Output:
     slow: Tiny
 
 
-class Entry:
+class ReservedNode:
     """A node: the cycle from which it is free, its router and the cycles to there, the flits that it has sent."""
 
     free: int
@@ -358,7 +373,7 @@ class Entry:
     cycles: Small
 
 
-TURN, LANE, OUTPUT, ENTRY = map(record, (HeadTurn, Lane, Output, Entry))
+TURN, LANE, OUTPUT, ENTRY = map(record, (HeadTurn, CycleTurns, ReservedOutput, ReservedNode))
 
 
 class Reservations(NamedTuple):

@@ -10,12 +10,12 @@ from archsim.base.jit import inlined, njit
 from archsim.noc.compiled.aiming import break_ties, route_fronts
 from archsim.noc.compiled.arrivals import receive, release, take_credits
 from archsim.noc.compiled.channels import ask_channels, take_channels
-from archsim.noc.compiled.node_queues import Sources, make, next_time, send, start
+from archsim.noc.compiled.node_queues import PacketSources, make, next_time, send, start
 from archsim.noc.compiled.records import MADE, NEVER, NOW, QUIET, SLOW_DIMS, UNDER_WAY
 from archsim.noc.compiled.shipping import bound
 from archsim.noc.compiled.switching import guess, send_guessed, switch
 
-_SILENT = Sources(0.0, 1, np.zeros(0, np.int64), np.zeros(0, np.int64))
+_SILENT = PacketSources(0.0, 1, np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def advance(state: Any, until: int, *, stops: bool = False) -> tuple[int, int]:
@@ -28,7 +28,7 @@ def advance(state: Any, until: int, *, stops: bool = False) -> tuple[int, int]:
     return found
 
 
-def advance_random(state: Any, sources: Sources, until: int) -> None:
+def advance_random(state: Any, sources: PacketSources, until: int) -> None:
     """Run to cycle ``until`` with synthetic traffic, or until there might be no room for another cycle's messages."""
     _advance(state, sources, True, False, until)
 

@@ -9,13 +9,13 @@ from math import prod
 from archsim.ir.graph import Shape
 from archsim.ir.indices import Indices
 from archsim.ir.workload import Axis
-from archsim.ops.kit.layout import Factor, Layout
+from archsim.ops.kit.layout import LayoutFactor, LogicalLayout
 
 HERE = Axis(())  # index 0: an axis of extent 1, or a broadcast one
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class LogicalAccess:
     """An operand as an operator indexes it: one Axis per *logical* axis of the value.
 
     ``part``: what the node's scales and shifts make of a constant: weights | bias | scale | shift ('': itself);
@@ -33,7 +33,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class DimSplit:
     """A dim cut into ``parts`` (name, extent), outermost first."""
 
     parts: tuple[tuple[str, int], ...]
@@ -44,7 +44,7 @@ class Split:
         return _terms(self.parts)
 
 
-Splits = Mapping[str, Split]
+DimSplits = Mapping[str, DimSplit]
 
 
 def at(*terms: str | tuple[str, int], offset: int = 0) -> Axis:
@@ -59,13 +59,13 @@ def pure(axis: Axis) -> str | None:
     return None
 
 
-def descending(factors: tuple[Factor, ...]) -> bool:
+def descending(factors: tuple[LayoutFactor, ...]) -> bool:
     """Whether inner factors step in smaller strides, so that a run stays a run when the axis is walked."""
     strides = [factor.stride for factor in factors]
     return strides == sorted(strides, reverse=True)
 
 
-def wanted_splits(access: Access, layout: Layout) -> dict[str, Shape] | None:
+def wanted_splits(access: LogicalAccess, layout: LogicalLayout) -> dict[str, Shape] | None:
     """Extents into which dims must be cut to read ``layout``; None when an axis with several factors is no plain
     dim.
     """
@@ -89,7 +89,7 @@ def refine(first: Shape, second: Shape) -> Shape | None:
     return tuple(outer // inner for outer, inner in zip(extents, extents[1:], strict=False))
 
 
-def substitute(axis: Axis, splits: Splits) -> Axis:
+def substitute(axis: Axis, splits: DimSplits) -> Axis:
     """The axis with every split dim replaced by its parts."""
     terms: list[tuple[str, int]] = []
     for dim, coefficient in axis.terms:
@@ -100,12 +100,12 @@ def substitute(axis: Axis, splits: Splits) -> Axis:
     return Axis(tuple(terms), axis.offset)
 
 
-def rename(dims: Iterable[str], splits: Splits) -> tuple[str, ...]:
+def rename(dims: Iterable[str], splits: DimSplits) -> tuple[str, ...]:
     """A list of dims with every split dim replaced by the names of its parts."""
     return tuple(name for dim in dims for name in (_names(splits[dim]) if dim in splits else (dim,)))
 
 
-def factor_axes(axis: Axis, factors: tuple[Factor, ...], splits: Splits) -> tuple[Axis, ...]:
+def factor_axes(axis: Axis, factors: tuple[LayoutFactor, ...], splits: DimSplits) -> tuple[Axis, ...]:
     """One Axis per factor of a logical axis."""
     if len(factors) == 1:
         return (substitute(axis, splits),)
@@ -125,7 +125,7 @@ def _terms(parts: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
     return tuple((name, prod(extent for _, extent in parts[i + 1 :])) for i, (name, _) in enumerate(parts))
 
 
-def _names(split: Split) -> tuple[str, ...]:
+def _names(split: DimSplit) -> tuple[str, ...]:
     return tuple(name for name, _ in split.parts)
 
 

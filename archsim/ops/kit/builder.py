@@ -9,19 +9,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from archsim.ir.graph import Graph, Node, Shape, Value
+from archsim.ir.graph import Graph, GraphNode, GraphValue, Shape
 from archsim.ir.workload import Guard, VectorStep
-from archsim.ops.kit.access import Access
-from archsim.ops.kit.layout import Layout
+from archsim.ops.kit.access import LogicalAccess
+from archsim.ops.kit.layout import LogicalLayout
 
 SPATIAL = ("o", "p", "q")  # output positions, the innermost axis last
 KERNEL = ("t", "r", "s")  # window positions of the same axes
 
-Kind = Literal["matmul", "vector", "copy", "host"]
+LayerKind = Literal["matmul", "vector", "copy", "host"]
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class LayerParts:
     """What the dims of a layer are for (``archsim.ir.workload.Layer``). ``free``: dims that may be cut anyhow."""
 
     m: tuple[str, ...] = ()
@@ -32,10 +32,10 @@ class Parts:
     free: tuple[str, ...] = ()
 
 
-NO_PARTS = Parts()
+NO_PARTS = LayerParts()
 
 
-class Builder(Protocol):
+class WorkloadBuilder(Protocol):
     """Collects layers, tensors and views of one graph."""
 
     @property
@@ -45,7 +45,7 @@ class Builder(Protocol):
     def shape(self, name: str) -> Shape:
         """Logical shape of a value."""
 
-    def value(self, name: str) -> Value:
+    def value(self, name: str) -> GraphValue:
         """A value of the graph, or one added by ``constant``."""
 
     def dims(self, name: str) -> tuple[str, ...]:
@@ -54,16 +54,16 @@ class Builder(Protocol):
     def extents(self, name: str) -> dict[str, int]:
         """Dims of a value with their extents, in memory order."""
 
-    def layout(self, name: str) -> Layout | None:
+    def layout(self, name: str) -> LogicalLayout | None:
         """Where an input or activation lies now; None for constants."""
 
-    def home(self, name: str) -> Layout | None:
+    def home(self, name: str) -> LogicalLayout | None:
         """Where a layer writes a value; None for inputs, constants and views."""
 
-    def folded_shift(self, node: Node) -> bool:
+    def folded_shift(self, node: GraphNode) -> bool:
         """Whether a fused scale and shift needs a bias."""
 
-    def steps(self, node: Node, first: VectorStep) -> tuple[VectorStep, ...]:
+    def steps(self, node: GraphNode, first: VectorStep) -> tuple[VectorStep, ...]:
         """``first`` followed by the activation fused into ``node``."""
 
     def original(self, name: str) -> str:
@@ -74,27 +74,27 @@ class Builder(Protocol):
 
     def layer(
         self,
-        node: Node,
-        kind: Kind,
+        node: GraphNode,
+        kind: LayerKind,
         extents: Mapping[str, int],
-        reads: tuple[Access, ...],
-        write: Access,
+        reads: tuple[LogicalAccess, ...],
+        write: LogicalAccess,
         *,
-        parts: Parts = NO_PARTS,
+        parts: LayerParts = NO_PARTS,
         steps: tuple[VectorStep, ...] = (),
         guards: tuple[Guard, ...] = (),
         name: str = "",
     ) -> None:
         """Emit one layer. Dims are cut where an input is a factored view; inputs that cannot be read so are copied."""
 
-    def view(self, node: Node, output: str, transform: Callable[[Layout], Layout | None]) -> None:
+    def view(self, node: GraphNode, output: str, transform: Callable[[LogicalLayout], LogicalLayout | None]) -> None:
         """Declare ``output`` a view of the node's first input; where ``transform`` says None, of a row-major copy."""
 
-    def joined(self, node: Node) -> None:
+    def joined(self, node: GraphNode) -> None:
         """Declare a joining node's output present: its inputs were written or copied into their parts of it."""
 
-    def copy_into(self, node: Node, index: int, target: Layout) -> None:
+    def copy_into(self, node: GraphNode, index: int, target: LogicalLayout) -> None:
         """Copy input ``index`` of a joining node into its part ``target`` of the output."""
 
-    def copied(self, name: str, *, rows: bool = False) -> Layout:
+    def copied(self, name: str, *, rows: bool = False) -> LogicalLayout:
         """Copy a value into a tensor of its own (row-major if ``rows``); later readers use the copy."""

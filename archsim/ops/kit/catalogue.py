@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from archsim.base import registry
 from archsim.base.errors import ConfigError, nearest
-from archsim.ir.graph import Node
-from archsim.ops.kit.family import Family
+from archsim.ir.graph import GraphNode
+from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.meaning import COMMON, Meaning
 
 KIND = registry.Kind("operator", "archsim.ops", "ops")
@@ -20,13 +20,13 @@ def operators() -> dict[str, str]:
     return {op: name for op, (name, _) in sorted(_table(_plugins()).items())}
 
 
-def find(op: str) -> Family | None:
+def find(op: str) -> OperatorFamily | None:
     """The family that serves an operator, or None."""
     entry = _table(_plugins()).get(op)
     return None if entry is None else entry[1]
 
 
-def family(node: Node) -> Family:
+def family(node: GraphNode) -> OperatorFamily:
     """The family that serves a node; raises UnsupportedError with the nearest known operator."""
     found = find(node.op)
     if found is None:
@@ -56,12 +56,12 @@ def _plugins() -> str:
 
 
 @lru_cache(maxsize=8)
-def _table(plugins: str) -> dict[str, tuple[str, Family]]:
+def _table(plugins: str) -> dict[str, tuple[str, OperatorFamily]]:
     """Operator -> (family name, family); cached by the plugin directories in force."""
-    table: dict[str, tuple[str, Family]] = {}
+    table: dict[str, tuple[str, OperatorFamily]] = {}
     for name, path in registry.modules(KIND).items():
         found = getattr(registry.load(KIND, name), "FAMILY", None)
-        if not isinstance(found, Family):
+        if not isinstance(found, OperatorFamily):
             raise ConfigError(f"{path}: an operator file must define FAMILY, an archsim.ops.kit.family.Family")
         for op in found.names:
             if op in table:

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NoReturn
 
-from archsim.ir.graph import Array, Graph, Inputs, Node, Shape
+from archsim.ir.graph import Array, Graph, GraphNode, Inputs, Shape
 from archsim.ir.workload import VectorStep
-from archsim.ops.kit.builder import Builder
+from archsim.ops.kit.builder import WorkloadBuilder
 from archsim.ops.kit.meaning import Meaning
 from archsim.ops.kit.rounding import Rounding
 
 
 @dataclass(frozen=True, slots=True)
-class Affine:
+class ScaleShift:
     """``x * scale + shift`` with constants. ``axis``: the one logical axis they vary along, None for scalars."""
 
     scale: bool
@@ -27,20 +27,20 @@ class Affine:
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
+class JoinSlots:
     """Where each data input lies in the output of a joining operator: element ``starts`` along logical ``axis``."""
 
     axis: int
     starts: tuple[int, ...]
 
 
-def no_lowering(node: Node, build: Builder) -> NoReturn:
+def no_lowering(node: GraphNode, build: WorkloadBuilder) -> NoReturn:
     """The ``lower`` of families whose nodes never reach lowering as layers (constants, aliases)."""
     node.unsupported("its inputs are not constants; export the model with fixed shapes")
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class OperatorFamily:
     """One operator family.
 
     names       ONNX operators served
@@ -68,17 +68,17 @@ class Family:
     """
 
     names: tuple[str, ...]
-    shapes: Callable[[Node, Inputs], tuple[Shape, ...]]
+    shapes: Callable[[GraphNode, Inputs], tuple[Shape, ...]]
     reference: Callable[..., tuple[Array, ...]]
-    lower: Callable[[Node, Builder], None] = no_lowering
+    lower: Callable[[GraphNode, WorkloadBuilder], None] = no_lowering
     order: Literal["channels_last", "same", "rows"] = "rows"
     result: Literal["layer", "view", "alias"] = "layer"
-    slots: Callable[[Node, Inputs], Slots] | None = None
-    channel: Callable[[Node, Graph], int | None] | None = None
+    slots: Callable[[GraphNode, Inputs], JoinSlots] | None = None
+    channel: Callable[[GraphNode, Graph], int | None] | None = None
     activates: bool = False
-    affine: Callable[[Node, Graph], Affine | None] | None = None
-    epilogue: Callable[[Node, Graph], tuple[VectorStep, ...] | None] | None = None
-    known: Callable[[Node, Inputs], Array | None] | None = None
+    affine: Callable[[GraphNode, Graph], ScaleShift | None] | None = None
+    epilogue: Callable[[GraphNode, Graph], tuple[VectorStep, ...] | None] | None = None
+    known: Callable[[GraphNode, Inputs], Array | None] | None = None
     target: int | None = None
     statistics: tuple[int, ...] = ()
     source: bool = False

@@ -12,27 +12,27 @@ from typing import Literal
 
 import numpy as np
 
-from archsim.ir.graph import Array, Graph, Node
+from archsim.ir.graph import Array, Graph, GraphNode
 from archsim.ops.kit.catalogue import family, find
-from archsim.ops.kit.family import Affine
+from archsim.ops.kit.family import ScaleShift
 
 Varies = Literal["", "one", "channel"]  # absent, one number, one per channel
-Lookup = Callable[[str], Array | None]
+FindConstant = Callable[[str], Array | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class ScaleShiftChain:
     """Scales and shifts in order. ``axis``: the channel's among ``rank`` logical axes, of ``channels``."""
 
     graph: Graph
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     axis: int
     rank: int
     channels: int
     scale: Varies
     shift: Varies
 
-    def values(self, constants: Lookup) -> tuple[Array, Array]:
+    def values(self, constants: FindConstant) -> tuple[Array, Array]:
         """(scale, shift), each of shape (channels,). ``constants``: contents by name; None where the graph knows them.
 
         Raises UnsupportedError where a constant's contents are known to neither.
@@ -44,13 +44,13 @@ class Chain:
         one = self._run(np.ones(shape), constants)
         return (one - zero).reshape(-1), zero.reshape(-1)
 
-    def _run(self, data: Array, constants: Lookup) -> Array:
+    def _run(self, data: Array, constants: FindConstant) -> Array:
         for node in self.nodes:
             arguments = [self._argument(node, name, data, constants) if name else None for name in node.inputs]
             data = np.asarray(family(node).reference(node, *arguments)[0], np.float64)
         return data
 
-    def _argument(self, node: Node, name: str, data: Array, constants: Lookup) -> Array:
+    def _argument(self, node: GraphNode, name: str, data: Array, constants: FindConstant) -> Array:
         value = self.graph.values[name]
         if not value.constant:
             return data
@@ -61,7 +61,7 @@ class Chain:
         return np.asarray(found, np.float64)
 
 
-def chain_of(graph: Graph, node: Node) -> Chain:
+def chain_of(graph: Graph, node: GraphNode) -> ScaleShiftChain:
     """The constant scales and shifts of ``node``: its own, if it is one, then the fused ones."""
     nodes = tuple(other for other in (node, *node.fused) if affine_of(graph, other) is not None)
     scale: Varies = ""
@@ -79,21 +79,21 @@ def chain_of(graph: Graph, node: Node) -> Chain:
             shift = "channel" if vector or shift == "channel" else "one"
     shape = graph.shape(node.outputs[0])
     axis = axes[0] if axes else max(0, len(shape) - 1)
-    return Chain(graph, nodes, axis, len(shape), shape[axis] if axes else 1, scale, shift)
+    return ScaleShiftChain(graph, nodes, axis, len(shape), shape[axis] if axes else 1, scale, shift)
 
 
-def rescales(graph: Graph, node: Node) -> bool:
+def rescales(graph: Graph, node: GraphNode) -> bool:
     """Whether factors, scales or shifts fold into a product's constants."""
     return bool(chain_of(graph, node).nodes) or factors_of(node) != (1.0, 1.0)
 
 
-def factors_of(node: Node) -> tuple[float, float]:
+def factors_of(node: GraphNode) -> tuple[float, float]:
     """What multiplies the product, and what is added to it (Gemm's alpha and beta)."""
     found = [node.number(key, 1.0) for key in family(node).factors]
     return (found[0], found[1]) if len(found) > 1 else (1.0, 1.0)
 
 
-def drain_scale(graph: Graph, node: Node) -> float:
+def drain_scale(graph: Graph, node: GraphNode) -> float:
     """What is left for the requantisation: the scale of a product of two activations, as no weights can take it."""
     if any(graph.values[name].constant for name in node.inputs[:2]):
         return 1.0
@@ -101,7 +101,7 @@ def drain_scale(graph: Graph, node: Node) -> float:
     return float(scale[0]) * factors_of(node)[0]
 
 
-def affine_of(graph: Graph, node: Node) -> Affine | None:
+def affine_of(graph: Graph, node: GraphNode) -> ScaleShift | None:
     """The node as a constant scale and shift, if it is one."""
     found = find(node.op)
     return found.affine(node, graph) if found is not None and found.affine is not None else None

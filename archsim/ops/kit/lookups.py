@@ -7,17 +7,17 @@ import zlib
 import numpy as np
 
 from archsim.base.errors import ConfigError, ProgramError
-from archsim.ir.asm.cursor import Cursor
+from archsim.ir.asm.cursor import WordCursor
 from archsim.ir.asm.lexer import phrase
 from archsim.ir.asm.lookup import read_indices
-from archsim.ir.graph import Node, Value
+from archsim.ir.graph import GraphNode, GraphValue
 from archsim.ir.indices import Indices
 
 ROWS = "GatherRows"
 INDEX_TYPES = ("int32", "int64")  # that ONNX allows for indices
 
 
-def progression(node: Node, indices: Value) -> tuple[int, int, int] | None:
+def progression(node: GraphNode, indices: GraphValue) -> tuple[int, int, int] | None:
     """First index, step and count of constant, evenly spaced indices (of the table's own size when negative ones)."""
     if indices.data is None or len(indices.shape) > 1 or not indices.elements:
         return None
@@ -28,7 +28,7 @@ def progression(node: Node, indices: Value) -> tuple[int, int, int] | None:
     return (found[0], step, len(found)) if found[0] >= 0 or found[-1] < 0 else None
 
 
-def pattern(node: Node) -> Indices:
+def pattern(node: GraphNode) -> Indices:
     """The access pattern of a GatherRows node."""
     stated = node.attributes.get("indices")
     if isinstance(stated, tuple):
@@ -41,7 +41,7 @@ def default_seed(indices: str) -> int:
     return zlib.crc32(indices.encode())
 
 
-def axis_of(node: Node, rank: int) -> int:
+def axis_of(node: GraphNode, rank: int) -> int:
     """The axis of the table that is looked up."""
     axis = node.integer("axis", 0)
     if not -rank <= axis < rank:
@@ -52,7 +52,7 @@ def axis_of(node: Node, rank: int) -> int:
 def read_pattern(text: str, what: str) -> Indices:
     """The pattern that a text states; ``what`` it is of, for messages. Raises ConfigError."""
     try:
-        cursor = Cursor(phrase(text, 1, what), what)
+        cursor = WordCursor(phrase(text, 1, what), what)
         found = read_indices(cursor)
         if not cursor.ended:
             cursor.fail("the end of the pattern")

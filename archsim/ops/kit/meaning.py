@@ -20,7 +20,7 @@ from archsim.ir.graph import Array
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """One application. ``values``: the result so far and the operands; ``dims``: the extent of each axis.
 
     ``reduced``: axes that the result lacks; ``inside``: which points take part (None: all); ``parameters`` by name.
@@ -50,13 +50,13 @@ class Call:
         return np.asarray(np.moveaxis(flat.reshape(moved.shape), ends, axes))
 
 
-Meaning = Callable[[Call], Array]
+Meaning = Callable[[FunctionCall], Array]
 
 
 def reducing(ufunc: Any, identity: float) -> Meaning:
     """Of one value the reduction over the points inside, of several values the function of them."""
 
-    def apply(call: Call) -> Array:
+    def apply(call: FunctionCall) -> Array:
         if len(call.values) > 1:
             return np.asarray(reduce(ufunc, call.values))
         value = call.values[0]
@@ -72,7 +72,7 @@ def elementwise(ufunc: Callable[..., Array]) -> Meaning:
     return lambda call: np.asarray(ufunc(*call.values), np.float64)
 
 
-def _average(call: Call) -> Array:
+def _average(call: FunctionCall) -> Array:
     total = COMMON["add"](call)
     if len(call.values) > 1:
         return np.asarray(total / len(call.values))
@@ -81,7 +81,7 @@ def _average(call: Call) -> Array:
     return np.asarray(total / np.sum(inside, axis=call.reduced, keepdims=True))
 
 
-def _requantise(call: Call) -> Array:
+def _requantise(call: FunctionCall) -> Array:
     """The destination rounds; a second value scales."""
     return call.values[0] * call.values[1] if len(call.values) > 1 else call.values[0]
 
@@ -93,13 +93,15 @@ COMMON: dict[str, Meaning] = {
     "max": reducing(np.maximum, -np.inf),
     "min": reducing(np.minimum, np.inf),
     "average": _average,
-    "square_add": lambda call: COMMON["add"](Call((call.values[0] ** 2,), call.dims, call.reduced, call.inside, {})),
+    "square_add": lambda call: COMMON["add"](
+        FunctionCall((call.values[0] ** 2,), call.dims, call.reduced, call.inside, {})
+    ),
     "subtract": elementwise(np.subtract),
     "divide": elementwise(np.divide),
 }
 
 
-def apply(function: Function, table: Mapping[str, Meaning], call: Call) -> Array:
+def apply(function: Function, table: Mapping[str, Meaning], call: FunctionCall) -> Array:
     """The function's result; raises ModelError for a name without a meaning."""
     found = table.get(function.name)
     if found is None:

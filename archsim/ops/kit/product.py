@@ -10,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from archsim.ir.graph import Node
+from archsim.ir.graph import GraphNode
 from archsim.ir.workload import Axis
 from archsim.ops.kit import folding
-from archsim.ops.kit.access import Access
-from archsim.ops.kit.builder import Builder, Parts
+from archsim.ops.kit.access import LogicalAccess
+from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
 from archsim.ops.kit.catalogue import family
 from archsim.ops.kit.steps import requantise
 
 
 def emit_matmul(
-    node: Node,
-    build: Builder,
+    node: GraphNode,
+    build: WorkloadBuilder,
     extents: Mapping[str, int],
-    a: Access,
-    b: Access,
-    bias: Access | None,
-    out: Access,
+    a: LogicalAccess,
+    b: LogicalAccess,
+    bias: LogicalAccess | None,
+    out: LogicalAccess,
 ) -> None:
     """One matmul layer; its drain requantises and runs the fused activation."""
     if build.value(a.value).constant:
@@ -47,34 +47,34 @@ def emit_matmul(
     build.layer(node, "matmul", dims, reads, out, parts=parts, steps=steps)
 
 
-def bias_of(node: Node, build: Builder, index: int, columns: int, column: Axis) -> Access | None:
+def bias_of(node: GraphNode, build: WorkloadBuilder, index: int, columns: int, column: Axis) -> LogicalAccess | None:
     """The bias operand: input ``index`` if there is one, else a folded constant if a fused shift needs one."""
     if len(node.inputs) > index and node.inputs[index]:
-        return Access("bias", node.inputs[index], (column,))
+        return LogicalAccess("bias", node.inputs[index], (column,))
     if build.folded_shift(node):
-        return Access("bias", build.constant(f"{node.name}.bias", (columns,)), (column,), "bias")
+        return LogicalAccess("bias", build.constant(f"{node.name}.bias", (columns,)), (column,), "bias")
     return None
 
 
-def _column(node: Node, build: Builder, out: Access) -> Axis | None:
+def _column(node: GraphNode, build: WorkloadBuilder, out: LogicalAccess) -> Axis | None:
     """How the output's channel axis is indexed."""
     channel = family(node).channel
     axis = channel(node, build.graph) if channel is not None else None
     return out.index[axis] if axis is not None and axis < len(out.index) else None
 
 
-def _place(column: Axis | None, access: Access) -> int | None:
+def _place(column: Axis | None, access: LogicalAccess) -> int | None:
     """The axis of a constant that runs along the output's channels."""
     return access.index.index(column) if column is not None and column in access.index else None
 
 
-def _parts(dims: dict[str, int], a: set[str], b: set[str], out: set[str]) -> Parts:
+def _parts(dims: dict[str, int], a: set[str], b: set[str], out: set[str]) -> LayerParts:
     """Classify every dim; rows and columns get a dim of extent 1 where there would be none."""
     batch = tuple(dim for dim in dims if dim in a and dim in b and dim in out)
     n = tuple(dim for dim in dims if dim in b and dim in out and dim not in a)
     k = tuple(dim for dim in dims if dim not in out)
     m = tuple(dim for dim in dims if dim not in (*batch, *n, *k))
-    return Parts(
+    return LayerParts(
         m or (_extra(dims, "m"),),
         n or (_extra(dims, "n"),),
         k or (_extra(dims, "k"),),
@@ -90,5 +90,5 @@ def _extra(dims: dict[str, int], name: str) -> str:
     return name
 
 
-def _dims(access: Access) -> set[str]:
+def _dims(access: LogicalAccess) -> set[str]:
     return {dim for axis in access.index for dim, _ in axis.terms}

@@ -21,7 +21,7 @@ from math import sqrt
 
 import numpy as np
 
-from archsim.ir.graph import Array, Node
+from archsim.ir.graph import Array, GraphNode
 
 CERTAINTY = 8.0  # c above: the probability of an element outside is 2 exp(-32) = 2.5e-14
 EPILOGUE = 4  # roundings of a folded scale, of a bias, of the drain's scale and of the result itself
@@ -48,7 +48,7 @@ def growth(terms: int) -> float:
     return min(float(terms), CERTAINTY * sqrt(terms))
 
 
-def moved(node: Node, *operands: Array | None) -> Sums:
+def moved(node: GraphNode, *operands: Array | None) -> Sums:
     """Of operators that move elements, select or compare: nothing is rounded."""
     return Sums(np.zeros(()), 0.0)
 

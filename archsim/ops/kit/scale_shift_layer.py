@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from archsim.ir.functions import Function
-from archsim.ir.graph import Node
+from archsim.ir.graph import GraphNode
 from archsim.ir.workload import VectorStep
-from archsim.ops.kit.access import Access, at
-from archsim.ops.kit.builder import Builder
-from archsim.ops.kit.folding import Chain, chain_of
+from archsim.ops.kit.access import LogicalAccess, at
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.folding import ScaleShiftChain, chain_of
 
 
-def lower_affine(node: Node, build: Builder, axis: int) -> None:
+def lower_affine(node: GraphNode, build: WorkloadBuilder, axis: int) -> None:
     """One vector layer, one lane pass (multiply-add) for the constant scales and shifts of ``node`` and behind it.
 
     They are folded: to one element per channel where they vary along the logical ``axis``, else to immediates.
@@ -20,7 +20,7 @@ def lower_affine(node: Node, build: Builder, axis: int) -> None:
         source = node.inputs[1]
     dims, shape = build.dims(out), build.shape(out)
     chain = chain_of(build.graph, node)
-    reads = [Access("in0", source, tuple(at(dim) for dim in dims))]
+    reads = [LogicalAccess("in0", source, tuple(at(dim) for dim in dims))]
     functions: list[Function] = []
     for name, part, kind in (("multiply", "scale", chain.scale), ("add", "shift", chain.shift)):
         if not kind:
@@ -28,16 +28,16 @@ def lower_affine(node: Node, build: Builder, axis: int) -> None:
         operand: str | float = f"in{len(reads)}"
         if kind == "channel":
             constant = build.constant(f"{node.name}.{part}", (shape[axis],))
-            reads.append(Access(str(operand), constant, (at(dims[axis]),), part))
+            reads.append(LogicalAccess(str(operand), constant, (at(dims[axis]),), part))
         else:
             operand = _immediate(chain, part)
         functions.append(Function(name, (operand,) if functions else ("in0", operand)))
     steps = build.steps(node, VectorStep(tuple(functions), 1))
-    write = Access("out", out, tuple(at(dim) for dim in dims))
+    write = LogicalAccess("out", out, tuple(at(dim) for dim in dims))
     build.layer(node, "vector", build.extents(out), tuple(reads), write, steps=steps)
 
 
-def _immediate(chain: Chain, part: str) -> float:
+def _immediate(chain: ScaleShiftChain, part: str) -> float:
     """The one number that all channels share."""
     scale, shift = chain.values(lambda name: None)
     return float((scale if part == "scale" else shift).reshape(-1)[0])

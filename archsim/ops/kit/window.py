@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from archsim.ir.graph import Array, Node, Shape
+from archsim.ir.graph import Array, GraphNode, Shape
 from archsim.ir.workload import Axis
 from archsim.ops.kit.access import at
 
@@ -14,7 +14,7 @@ AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class SlidingWindow:
     """Per spatial axis: ``kernel``, ``strides``, ``dilations``, pads before (``begins``) and after (``ends``),
     ``out``.
     """
@@ -55,7 +55,7 @@ class Window:
         )
 
 
-def window_of(node: Node, shape: Shape, kernel: Shape) -> Window:
+def window_of(node: GraphNode, shape: Shape, kernel: Shape) -> SlidingWindow:
     """The window of a node on an input of ``shape`` (N, C, ...); raises ModelError for attributes that do not fit.
 
     ``kernel``: the taps of its weights, () for a node without weights (pooling).
@@ -82,10 +82,10 @@ def window_of(node: Node, shape: Shape, kernel: Shape) -> Window:
     out = tuple(map(_out, shape[2:], spans, strides, begins, ends, (ceil,) * axes))
     if min(out) < 1:
         node.fail(f"window {spans} with pads {begins}+{ends} is larger than its input {list(shape)}")
-    return Window(kernel, strides, dilations, begins, ends, out)
+    return SlidingWindow(kernel, strides, dilations, begins, ends, out)
 
 
-def _check_pads(node: Node, spans: Shape, begins: Shape, ends: Shape, weighted: bool) -> None:
+def _check_pads(node: GraphNode, spans: Shape, begins: Shape, ends: Shape, weighted: bool) -> None:
     """Pads reach no farther than the window: to its whole span where it has weights, else a position less, since of
     padding alone there is no maximum and no average."""
     for span, pad in zip((*spans, *spans), (*begins, *ends), strict=True):
@@ -94,7 +94,7 @@ def _check_pads(node: Node, spans: Shape, begins: Shape, ends: Shape, weighted: 
             node.fail(f"pads {begins}+{ends} go beyond its window {spans}; allowed at most {most} on that side")
 
 
-def _pads(node: Node, sizes: Shape, spans: Shape, strides: Shape, pads: Shape) -> tuple[Shape, Shape]:
+def _pads(node: GraphNode, sizes: Shape, spans: Shape, strides: Shape, pads: Shape) -> tuple[Shape, Shape]:
     mode = node.text("auto_pad", "NOTSET")
     if mode not in AUTO_PADS:
         node.fail(f"auto_pad '{mode}'; allowed {', '.join(AUTO_PADS)}")

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report.charts.plot import Box
+from archsim.report.charts.plot import PlotBox
 from archsim.report.kit import svg
 from archsim.report.kit.number_format import number
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 LEFT, RIGHT, TOP, BOTTOM = 86.0, 1090.0, 16.0, 312.0
 STABLE, UNSTABLE, IDEAL = "#0072B2", "#D55E00", "#5F6873"
 
 
-def curve(found: Mapping[str, Any], frame: Frame = svg.WIDE) -> str:
+def curve(found: Mapping[str, Any], frame: DrawingFrame = svg.WIDE) -> str:
     """``found``: a result of ``archsim noc`` with points."""
     stable = [point for point in found["points"] if point["stable"]]
     wide = 1.05 * max(found["ideal_rate"], *(point["rate"] for point in found["points"]))
     high = 1.08 * max([found["zero_load_cycles"], *(point["latency_cycles"]["p99"] for point in stable)])
 
-    box = Box(frame, LEFT, RIGHT, TOP, BOTTOM).fitted()
+    box = PlotBox(frame, LEFT, RIGHT, TOP, BOTTOM).fitted()
 
     def at(rate: float, cycles: float) -> tuple[float, float]:
         return (
@@ -45,7 +45,7 @@ def curve(found: Mapping[str, Any], frame: Frame = svg.WIDE) -> str:
     return svg.picture(box.height, "Latency of a packet in cycles against offered load", drawn, frame)
 
 
-def _upright(box: Box, x: float, colour: str, tip: str, dash: str) -> str:
+def _upright(box: PlotBox, x: float, colour: str, tip: str, dash: str) -> str:
     dashed = {"stroke_dasharray": dash} if dash else {}
     return svg.tag(
         "path",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from archsim.report.charts.lanes import Lanes
+from archsim.report.charts.lanes import BarLanes
 from archsim.report.kit import svg
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 ROW, BAR = 24.0, 16.0
 LEFT, RIGHT = 250.0, 900.0
 NOTE = 96.0  # room for the figures beside the longest bars
 
 
-class Change(NamedTuple):
+class ChangeBar(NamedTuple):
     """One row: ``amount`` < 0 goes left; ``note`` beside the bar, ``tip`` on it."""
 
     name: str
@@ -24,11 +24,11 @@ class Change(NamedTuple):
     tip: str
 
 
-def diverging(rows: Sequence[Change], description: str, frame: Frame = svg.WIDE) -> str:
+def diverging(rows: Sequence[ChangeBar], description: str, frame: DrawingFrame = svg.WIDE) -> str:
     """The chart, '' without a difference."""
     if not any(row.amount for row in rows):
         return ""
-    lanes = Lanes.of(frame, LEFT, RIGHT, ROW, BAR)
+    lanes = BarLanes.of(frame, LEFT, RIGHT, ROW, BAR)
     low = min(0.0, *(row.amount for row in rows))
     high = max(0.0, *(row.amount for row in rows))
     beside = 0.0 if frame.is_narrow else NOTE

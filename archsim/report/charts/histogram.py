@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from archsim.report.charts.lanes import Lanes
+from archsim.report.charts.lanes import BarLanes
 from archsim.report.kit import svg
 from archsim.report.kit.number_format import count, percent
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 ROW, BAR = 20.0, 14.0
 LEFT, RIGHT = 170.0, 900.0
 COLOUR = "#0072B2"
 
 
-def histogram(rows: Sequence[tuple[str, int]], description: str, frame: Frame = svg.WIDE) -> str:
+def histogram(rows: Sequence[tuple[str, int]], description: str, frame: DrawingFrame = svg.WIDE) -> str:
     """``rows``: a range in words, and how many are in it."""
     whole, most = sum(number for _, number in rows), max((number for _, number in rows), default=1)
-    lanes = Lanes.of(frame, LEFT, RIGHT, ROW, BAR)
+    lanes = BarLanes.of(frame, LEFT, RIGHT, ROW, BAR)
     drawn = []
     for index, (words, number) in enumerate(rows):
         width, share = max((lanes.right - lanes.left) * number / most, 1.0), percent(number, whole)

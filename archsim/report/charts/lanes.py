@@ -6,25 +6,25 @@ from dataclasses import dataclass
 
 from archsim.report.kit import svg
 from archsim.report.kit.number_format import shorten
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 LETTER = 7.2  # user units, of a letter of 13
 ABOVE, BETWEEN = 17.0, 9.0  # narrow: what a row's words take, and what parts it from the next
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class BarLanes:
     """Bars from ``left`` to ``right``, in user units, ``bar`` high, a row each ``pitch``; words stand above the bars
     where ``frame`` is narrow."""
 
-    frame: Frame
+    frame: DrawingFrame
     left: float
     right: float
     pitch: float
     bar: float
 
     @classmethod
-    def of(cls, frame: Frame, left: float, right: float, row: float, bar: float) -> Lanes:
+    def of(cls, frame: DrawingFrame, left: float, right: float, row: float, bar: float) -> BarLanes:
         """Those of the wide drawing, or all of the width of a narrow one."""
         if frame.is_narrow:
             return cls(frame, 0.0, frame.width, ABOVE + bar + BETWEEN, bar)

@@ -14,7 +14,7 @@ RAMP = ("#E4E9EE", "#FBD9A6", "#F6AE5A", "#E2711D", "#B5381A", "#6E1423")  # non
 WIDTH, MARGIN = 760.0, 40.0
 LEAST, MOST = 44.0, 120.0  # between routers
 
-Point = tuple[float, float]
+CurvePoint = tuple[float, float]
 
 
 def network(noc: Mapping[str, Any]) -> str:
@@ -62,7 +62,7 @@ def _grid(noc: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 
 def _link(
-    noc: Mapping[str, Any], at: list[Point], link: tuple[int, int, int], cycles: float, pitch: float, most: float
+    noc: Mapping[str, Any], at: list[CurvePoint], link: tuple[int, int, int], cycles: float, pitch: float, most: float
 ) -> str:
     """One direction, beside the other one; those between far routers are bent."""
     source, target, flits = link
@@ -83,7 +83,7 @@ def _colour(busy: float, most: float) -> str:
     return RAMP[min(steps, ceil(steps * busy / most))] if busy > 0 else RAMP[0]
 
 
-def _router(noc: Mapping[str, Any], router: int, point: Point, size: float) -> str:
+def _router(noc: Mapping[str, Any], router: int, point: CurvePoint, size: float) -> str:
     """A square with the number of its core, dark where a memory above has a port."""
     here = [node for node in noc["nodes"] if node["router"] == router]
     port = any(not node["name"].startswith("core") for node in here)

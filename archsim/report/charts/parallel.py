@@ -12,10 +12,10 @@ LEFT, RIGHT, TOP, BOTTOM = 90.0, 1040.0, 34.0, 312.0
 LOW, HIGH = (11, 110, 153), (224, 123, 57)  # colours of the best and the worst of the first objective
 MOST_LABELS = 8
 
-Point = Mapping[str, Any]
+ParallelPoint = Mapping[str, Any]
 
 
-def parallel(points: Sequence[Point], axes: Sequence[str], goals: Sequence[str]) -> str:
+def parallel(points: Sequence[ParallelPoint], axes: Sequence[str], goals: Sequence[str]) -> str:
     """The chart, '' with fewer than two points. Values of an axis stand in their order at equal distances."""
     if len(points) < 2:
         return ""
@@ -35,11 +35,11 @@ def parallel(points: Sequence[Point], axes: Sequence[str], goals: Sequence[str])
     return svg.picture(HEIGHT, "Parallel coordinates of the front", drawn)
 
 
-def _value(point: Point, name: str) -> Any:
+def _value(point: ParallelPoint, name: str) -> Any:
     return point["values"].get(name, point["goals"].get(name))
 
 
-def _scale(points: Sequence[Point], name: str, is_axis: bool) -> dict[Any, float]:
+def _scale(points: Sequence[ParallelPoint], name: str, is_axis: bool) -> dict[Any, float]:
     """Share of the height of each value."""
     values = {_value(point, name) for point in points}
     ordered = sorted(values, key=lambda value: (isinstance(value, str), value))
@@ -53,12 +53,12 @@ def _y(share: float) -> float:
     return BOTTOM - (BOTTOM - TOP) * share
 
 
-def _labels(points: Sequence[Point], name: str, x: float, scale: Mapping[Any, float]) -> list[str]:
+def _labels(points: Sequence[ParallelPoint], name: str, x: float, scale: Mapping[Any, float]) -> list[str]:
     """The values of an axis if they are few; of others the ends."""
     shown = {_value(point, name): point["shown"][name] for point in points}
     ends = [value for value, share in scale.items() if share in (0.0, 1.0)]
     told = list(scale) if len(scale) <= MOST_LABELS and name in points[0]["values"] else ends
-    halo: dict[str, svg.Attribute] = {"paint_order": "stroke", "stroke": "#fff", "stroke_width": 3.0}
+    halo: dict[str, svg.SvgAttribute] = {"paint_order": "stroke", "stroke": "#fff", "stroke_width": 3.0}
     return [svg.text(x + 6, _y(scale[value]) + 4, str(shown[value]), "t small", "start", **halo) for value in told]
 
 

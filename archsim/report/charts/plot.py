@@ -6,27 +6,27 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from archsim.report.kit import svg
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 NARROW_LEFT, NARROW_RIGHT, NARROW_HEAD = 60.0, 12.0, 24.0
 LETTERS = 8  # of a label below the axis
 
 
-class Box(NamedTuple):
+class PlotBox(NamedTuple):
     """User units from the left and from above."""
 
-    frame: Frame
+    frame: DrawingFrame
     left: float
     right: float
     top: float
     bottom: float
 
-    def fitted(self) -> Box:
+    def fitted(self) -> PlotBox:
         """Of a narrow frame: over all of its width, lower by the line that names the upright axis, less high."""
         if not self.frame.is_narrow:
             return self
         bottom = self.top + NARROW_HEAD + 0.75 * (self.bottom - self.top)
-        return Box(self.frame, NARROW_LEFT, self.frame.width - NARROW_RIGHT, self.top + NARROW_HEAD, bottom)
+        return PlotBox(self.frame, NARROW_LEFT, self.frame.width - NARROW_RIGHT, self.top + NARROW_HEAD, bottom)
 
     @property
     def height(self) -> float:

@@ -13,7 +13,7 @@ HEIGHT = PLOT + HEAD + 8
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#7A6BA8", "#8A8D3C")
 REST = "#9AA3AD"
 
-Windows = Mapping[str, Sequence[float]]  # part -> joules in equal windows of the run
+PowerWindows = Mapping[str, Sequence[float]]  # part -> joules in equal windows of the run
 
 
 def colours(parts: Sequence[str]) -> dict[str, str]:
@@ -21,19 +21,19 @@ def colours(parts: Sequence[str]) -> dict[str, str]:
     return {part: COLOURS[at] if at < len(COLOURS) else REST for at, part in enumerate(parts)}
 
 
-def largest_first(windows: Windows) -> list[str]:
+def largest_first(windows: PowerWindows) -> list[str]:
     """Parts by energy."""
     return sorted(windows, key=lambda part: (-sum(windows[part]), part))
 
 
-def peak(windows: Windows) -> tuple[int, float]:
+def peak(windows: PowerWindows) -> tuple[int, float]:
     """The window of most energy, and its joules."""
     totals = [sum(spent) for spent in zip(*windows.values(), strict=True)]
     most = max(range(len(totals)), key=totals.__getitem__)
     return most, totals[most]
 
 
-def power(windows: Windows, y: float, latency_s: float, average_w: float) -> str:
+def power(windows: PowerWindows, y: float, latency_s: float, average_w: float) -> str:
     """The chart with its top at ``y``: a column for each window, the average as a dashed line."""
     parts, count = largest_first(windows), len(next(iter(windows.values())))
     width_s = latency_s / count
@@ -76,7 +76,7 @@ def _band(low: Sequence[float], high: Sequence[float], base: float, scale: float
     return svg.tag("path", d=f"M {' L '.join([*path, *back])} Z", fill=colour)
 
 
-def _tip(windows: Windows, parts: Sequence[str], index: int, width_s: float) -> str:
+def _tip(windows: PowerWindows, parts: Sequence[str], index: int, width_s: float) -> str:
     watts = {part: windows[part][index] / width_s for part in parts}
     shares = ", ".join(f"{part} {si(level, 'W', 3)}" for part, level in watts.items() if level)
     start, end = si(index * width_s, "s", 3), si((index + 1) * width_s, "s", 3)

@@ -10,23 +10,23 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10, sqrt
 from typing import Any
 
-from archsim.report.charts.plot import Box
+from archsim.report.charts.plot import PlotBox
 from archsim.report.kit import svg
 from archsim.report.kit.causes import bound_colour
 from archsim.report.kit.number_format import percent, shorten, si
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 LEFT, RIGHT, TOP, BOTTOM = 76.0, 1090.0, 16.0, 336.0
 LABELLED, LETTER = 8, 6.2
 LARGEST, LARGEST_NARROW = 30.0, 18.0  # radius of a layer that takes all of the time
 
-Point = tuple[float | None, float, Mapping[str, Any]]  # MACs per DRAM byte or None, MAC/s, layer
+RooflinePoint = tuple[float | None, float, Mapping[str, Any]]  # MACs per DRAM byte or None, MAC/s, layer
 
 
 class _Axes:
     """Log-log coordinates."""
 
-    def __init__(self, box: Box, x_low: float, x_high: float, y_low: float, y_high: float) -> None:
+    def __init__(self, box: PlotBox, x_low: float, x_high: float, y_low: float, y_high: float) -> None:
         self.box = box
         self.x_low, self.x_high, self.y_low, self.y_high = x_low, x_high, y_low, y_high
 
@@ -39,7 +39,7 @@ class _Axes:
         return self.box.bottom - (self.box.bottom - self.box.top) * min(max(share, 0.0), 1.0)
 
 
-def points(layers: Sequence[Mapping[str, Any]], clock_hz: int) -> list[Point]:
+def points(layers: Sequence[Mapping[str, Any]], clock_hz: int) -> list[RooflinePoint]:
     """(MACs per DRAM byte or None, MAC/s over the span, layer) of every layer that has MACs and time."""
     found = []
     for layer in layers:
@@ -50,7 +50,7 @@ def points(layers: Sequence[Mapping[str, Any]], clock_hz: int) -> list[Point]:
     return found
 
 
-def roofline(summary: Mapping[str, Any], frame: Frame = svg.WIDE) -> str:
+def roofline(summary: Mapping[str, Any], frame: DrawingFrame = svg.WIDE) -> str:
     """The chart, '' when no layer has MACs or the chip states no peak bandwidth."""
     clock_hz, peak = summary["architecture"]["clock_hz"], float(summary["architecture"]["peak_macs_per_s"])
     bandwidth = float(summary["dram"]["peak_bytes_per_s"] or 0)
@@ -60,7 +60,7 @@ def roofline(summary: Mapping[str, Any], frame: Frame = svg.WIDE) -> str:
     ridge = peak / bandwidth
     intensities = [x for x, _, _ in dots if x is not None] + [ridge]
     rates = [y for _, y, _ in dots] + [peak]
-    box = Box(frame, LEFT, RIGHT, TOP, BOTTOM).fitted()
+    box = PlotBox(frame, LEFT, RIGHT, TOP, BOTTOM).fitted()
     axes = _Axes(
         box,
         floor(log10(min(intensities)) - 0.2),
@@ -91,7 +91,7 @@ def _ceilings(axes: _Axes, peak: float, bandwidth: float, ridge: float) -> str:
     return memory + compute + names + svg.text(x, y, told, "t strong", "end")
 
 
-def _dots(axes: _Axes, dots: Sequence[Point], total: int) -> str:
+def _dots(axes: _Axes, dots: Sequence[RooflinePoint], total: int) -> str:
     drawn, names, frame = [], [], axes.box.frame
     taken: list[tuple[float, float, float]] = []  # middle, baseline and half the width of each name
     for intensity, rate, layer in sorted(dots, key=lambda dot: (-dot[2]["cycles_critical"], dot[2]["name"])):

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
-from archsim.report.charts.plot import Box
+from archsim.report.charts.plot import PlotBox
 from archsim.report.kit import svg
 from archsim.report.kit.quantity import shown
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 LEFT, RIGHT, TOP, BOTTOM = 86.0, 1090.0, 16.0, 352.0
 DECADE = 8.0  # ratio of the ends from which an axis is logarithmic
 
-Goal = Mapping[str, Any]  # key, largest
+ScatterGoal = Mapping[str, Any]  # key, largest
 
 
 class _Dot(NamedTuple):
@@ -52,14 +52,14 @@ class _Scale:
         return [value for value in found if self._low <= log10(value) <= self._high]
 
 
-def scatter(points: Sequence[Mapping[str, Any]], x: Goal, y: Goal, frame: Frame = svg.WIDE) -> str:
+def scatter(points: Sequence[Mapping[str, Any]], x: ScatterGoal, y: ScatterGoal, frame: DrawingFrame = svg.WIDE) -> str:
     """The chart of ``points`` (``goals``, ``shown``, ``meets``, ``front``) over two of their goals, '' without any that
     has both figures; joined are those that no other beats in both."""
     dots = [_Dot(p["goals"][x["key"]], p["goals"][y["key"]], p) for p in points]
     dots = [dot for dot in dots if dot.x is not None and dot.y is not None]
     if not dots:
         return ""
-    box = Box(frame, LEFT, RIGHT, TOP, BOTTOM).fitted()
+    box = PlotBox(frame, LEFT, RIGHT, TOP, BOTTOM).fitted()
     across = _Scale([dot.x for dot in dots], box.left, box.right)
     up = _Scale([dot.y for dot in dots], box.bottom, box.top)
     drawn = [box.across(across.ticks(), across.at, lambda value: shown(x["key"], value))]
@@ -85,7 +85,7 @@ def _joined(dots: Sequence[_Dot], x_largest: bool, y_largest: bool) -> list[_Dot
     return found
 
 
-def _drawn(dot: _Dot, x: float, y: float, frame: Frame) -> str:
+def _drawn(dot: _Dot, x: float, y: float, frame: DrawingFrame) -> str:
     tip = f"point {dot.point['point']}: " + ", ".join(f"{key} {value}" for key, value in dot.point["shown"].items())
     if not dot.point["meets"]:
         missed = svg.title(frame.tip(f"{tip}; misses a constraint"))

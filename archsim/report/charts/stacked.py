@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from archsim.report.charts.lanes import Lanes
+from archsim.report.charts.lanes import BarLanes
 from archsim.report.kit import svg
 from archsim.report.kit.causes import cause, in_order, label
 from archsim.report.kit.number_format import count, percent
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 ROW, BAR = 22.0, 15.0
 LEFT, RIGHT = 190.0, 900.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class StackedBar:
     """One row: ``parts`` by cause in cycles (or any unit), ``note`` to the right of it."""
 
     name: str
@@ -24,9 +24,11 @@ class Bar:
     note: str = ""
 
 
-def stacked(bars: Sequence[Bar], scale: int, description: str, unit: str = "cycles", frame: Frame = svg.WIDE) -> str:
+def stacked(
+    bars: Sequence[StackedBar], scale: int, description: str, unit: str = "cycles", frame: DrawingFrame = svg.WIDE
+) -> str:
     """Rows of ``bars``; a bar of ``scale`` units fills the width. Under half a pixel nothing is drawn."""
-    lanes = Lanes.of(frame, LEFT, RIGHT, ROW, BAR)
+    lanes = BarLanes.of(frame, LEFT, RIGHT, ROW, BAR)
     parts = [_row(lanes, index, bar, scale, unit) for index, bar in enumerate(bars)]
     return lanes.picture(max(len(bars), 1), description, parts)
 
@@ -37,7 +39,7 @@ def legend(keys: Sequence[str]) -> list[tuple[str, str, str]]:
     return [(item.colour, item.label, item.meaning) for item in known]
 
 
-def _row(lanes: Lanes, index: int, bar: Bar, scale: int, unit: str) -> str:
+def _row(lanes: BarLanes, index: int, bar: StackedBar, scale: int, unit: str) -> str:
     whole, length, y = sum(bar.parts.values()), lanes.right - lanes.left, lanes.top(index)
     drawn = [lanes.name(index, bar.name, 28, bar.note)]
     drawn.append(svg.rect(lanes.left, y, length, BAR, "#F3F5F7"))

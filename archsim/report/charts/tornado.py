@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report.charts.lanes import Lanes
+from archsim.report.charts.lanes import BarLanes
 from archsim.report.kit import svg
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 LEFT, RIGHT, ROW, BAR = 220.0, 900.0, 30.0, 20.0
 
 
-def tornado(rows: Sequence[Mapping[str, Any]], goal: str, frame: Frame = svg.WIDE) -> str:
+def tornado(rows: Sequence[Mapping[str, Any]], goal: str, frame: DrawingFrame = svg.WIDE) -> str:
     """The chart of ``rows`` (axis, low, high, at_low, at_high, swing), '' without any."""
     if not rows:
         return ""
     most = max(row["high"] for row in rows)
-    lanes = Lanes.of(frame, LEFT, RIGHT, ROW, BAR)
+    lanes = BarLanes.of(frame, LEFT, RIGHT, ROW, BAR)
     drawn = []
     for at, row in enumerate(rows):
         begin, end = (lanes.left + (lanes.right - lanes.left) * row[key] / most for key in ("low", "high"))

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from archsim.report.charts.lanes import Lanes
+from archsim.report.charts.lanes import BarLanes
 from archsim.report.kit import svg
 from archsim.report.kit.causes import cause, in_order
 from archsim.report.kit.number_format import count, percent
-from archsim.report.kit.svg import Frame
+from archsim.report.kit.svg import DrawingFrame
 
 ROW, BAR = 26.0, 18.0
 LEFT, RIGHT = 190.0, 830.0
 
 
-def waterfall(mac_breakdown: Mapping[str, int], cycles_total: int, frame: Frame = svg.WIDE) -> str:
+def waterfall(mac_breakdown: Mapping[str, int], cycles_total: int, frame: DrawingFrame = svg.WIDE) -> str:
     """``mac_breakdown``: cause -> slots, summing to cycles_total x peak; causes of zero slots have no row."""
     slots = sum(mac_breakdown.values())
-    lanes = Lanes.of(frame, LEFT, RIGHT, ROW, BAR)
+    lanes = BarLanes.of(frame, LEFT, RIGHT, ROW, BAR)
     rows = [_Row("peak", "#5F6873", 0, slots, "every slot of every cycle")]
     level = slots
     for key in [key for key in in_order([*mac_breakdown]) if key != "useful" and mac_breakdown[key]]:
@@ -43,7 +43,7 @@ class _Row(NamedTuple):
     meaning: str
 
 
-def _head(lanes: Lanes) -> str:
+def _head(lanes: BarLanes) -> str:
     if lanes.frame.is_narrow:
         heads = "share, cycles' worth"
         return lanes.name(0, "MAC slots", 28, heads, "t dim") + lanes.note(0, heads, 0, css="t dim")
@@ -55,13 +55,13 @@ def _head(lanes: Lanes) -> str:
     )
 
 
-def _link(lanes: Lanes, index: int, above: _Row, slots: int) -> str:
+def _link(lanes: BarLanes, index: int, above: _Row, slots: int) -> str:
     """From where the row above begins down to this row, which ends there."""
     x = _x(lanes, above.start if index > 2 else slots, slots)
     return svg.line(x, lanes.top(index - 1) + lanes.bar, x, lanes.top(index) + 4, css="link")
 
 
-def _drawn(lanes: Lanes, index: int, row: _Row, slots: int, cycles: int) -> str:
+def _drawn(lanes: BarLanes, index: int, row: _Row, slots: int, cycles: int) -> str:
     begin = _x(lanes, row.start, slots)
     width = max(_x(lanes, row.start + row.size, slots) - begin, 1.0)
     share, worth = percent(row.size, slots), count(round(row.size * cycles / slots) if slots else 0)
@@ -80,5 +80,5 @@ def _drawn(lanes: Lanes, index: int, row: _Row, slots: int, cycles: int) -> str:
     )
 
 
-def _x(lanes: Lanes, value: int, slots: int) -> float:
+def _x(lanes: BarLanes, value: int, slots: int) -> float:
     return lanes.left + (lanes.right - lanes.left) * value / slots if slots else lanes.left

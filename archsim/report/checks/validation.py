@@ -9,7 +9,7 @@ from typing import Any, Protocol
 FAILED_SHOWN = 20
 
 
-class Outcome(Protocol):
+class ValidationResult(Protocol):
     """What a suite returns: its JSON object, and whether every threshold is met."""
 
     @property
@@ -24,12 +24,12 @@ class Outcome(Protocol):
         """suite, cases, passed, exact, mape_pct, max_error_pct, threshold, speed, failed, skipped; perhaps more."""
 
 
-def to_json(outcome: Outcome) -> str:
+def to_json(outcome: ValidationResult) -> str:
     """The JSON text without a closing newline."""
     return json.dumps(outcome.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def to_table(outcome: Outcome) -> str:
+def to_table(outcome: ValidationResult) -> str:
     """One line of counts, one of errors, one of speed, then what failed, what was skipped, what is beside it."""
     found: Mapping[str, Any] = outcome.to_json()
     verdict = ("passed" if outcome.met else "FAILED") + (f", {outcome.incomplete}" if outcome.incomplete else "")

@@ -9,19 +9,19 @@ from typing import Any, Protocol
 SHOWN = 20
 
 
-class Outcome(Protocol):
+class VerificationResult(Protocol):
     """What a verification returns."""
 
     def to_json(self) -> dict[str, Any]:
         """schema, names, passed, checks with their rows."""
 
 
-def to_json(outcome: Outcome) -> str:
+def to_json(outcome: VerificationResult) -> str:
     """The JSON text without a closing newline."""
     return json.dumps(outcome.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def to_table(outcome: Outcome) -> str:
+def to_table(outcome: VerificationResult) -> str:
     """A line for each check, then what failed in it, layer by layer."""
     found = outcome.to_json()
     lines = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report.charts.diverging import Change
+from archsim.report.charts.diverging import ChangeBar
 from archsim.report.kit.causes import cause, label
 from archsim.report.kit.number_format import NONE, shorten
 from archsim.report.kit.quantity import quantity
 
 Told = Mapping[str, Any]
-Row = dict[str, Any]
+CompareRow = dict[str, Any]
 LEAST = 0.001  # of the whole difference: rows of a chart
 ROUNDED = 1e-9  # of an energy of a layer
 
@@ -62,7 +62,7 @@ def signed(value: float, unit: str) -> str:
     return f"{'+' if value > 0 else '-'}{text}" if value else NONE
 
 
-def layer_rows(found: Told) -> list[Row]:
+def layer_rows(found: Told) -> list[CompareRow]:
     """Layers that differ or need a remark, the largest difference first."""
     kept = [row for row in found["layers"] if row["difference"] or row["remark"] or _change(row["energy_j"])]
     order = sorted(kept, key=lambda row: (-abs(row["difference"]), -abs(_change(row["energy_j"]))))
@@ -93,7 +93,7 @@ def wait_rows(found: Told, most: int) -> list[list[str]]:
     return [[row["layer"] or NONE, label(row["cause"]), *amounts(row, found["unit"])] for row in rows]
 
 
-def changes(rows: Sequence[Told], unit: str, key: str) -> list[Change]:
+def changes(rows: Sequence[Told], unit: str, key: str) -> list[ChangeBar]:
     """The differences as bars of a chart, without those that could not be seen."""
     most = sum(abs(row["difference"]) for row in rows)
     made = []
@@ -102,7 +102,7 @@ def changes(rows: Sequence[Told], unit: str, key: str) -> list[Change]:
             name = label(row[key]) if key == "cause" else row[key]
             colour = cause(row[key]).colour if key == "cause" else "#0072B2"
             base, other, change = amounts(row, unit)
-            made.append(Change(name, row["difference"], colour, change, f"{name}: {base} before, {other} now"))
+            made.append(ChangeBar(name, row["difference"], colour, change, f"{name}: {base} before, {other} now"))
     return made
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from archsim.report.compare.rows import figure_heads, figure_rows, layer_rows, part_rows, question_rows, wait_rows
 from archsim.report.kit.number_format import shorten
-from archsim.report.kit.text_grid import Column, Grid
+from archsim.report.kit.text_grid import GridColumn, TextGrid
 from archsim.report.run import terminal
 
 WAITS, LAYERS, NAME = 10, 10, 26
@@ -70,26 +70,26 @@ def _difference(found: Told, console: Console) -> None:
     console.print(_table(["energy by part", *pair], part_rows(found["energy"], "J", "part")))
 
 
-def _figures(told: Told) -> Grid:
+def _figures(told: Told) -> TextGrid:
     """Of many runs the last are left out first where room is short."""
     heads = figure_heads(told)
     ranks = [0, 0, *(at // 2 for at in range(len(heads) - 2))]
-    return Grid(
+    return TextGrid(
         [
-            Column(head, "number" if at else "word", rank)
+            GridColumn(head, "number" if at else "word", rank)
             for at, (head, rank) in enumerate(zip(heads, ranks, strict=True))
         ],
         figure_rows(told),
     )
 
 
-def _asked(told: Told) -> Grid:
+def _asked(told: Told) -> TextGrid:
     names = [run["name"] for run in told["runs"]]
-    columns = [Column("what differs", "word"), *(Column(name, "text", at) for at, name in enumerate(names))]
-    return Grid(columns, question_rows(told))
+    columns = [GridColumn("what differs", "word"), *(GridColumn(name, "text", at) for at, name in enumerate(names))]
+    return TextGrid(columns, question_rows(told))
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> Grid:
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> TextGrid:
     """``left`` columns of names, then numbers; a heading of '' is of remarks, which go first."""
-    columns = [Column(head, "name" if at < left else "number") for at, head in enumerate(heads)]
-    return Grid([column if column.head else Column("", "text", 1) for column in columns], rows)
+    columns = [GridColumn(head, "name" if at < left else "number") for at, head in enumerate(heads)]
+    return TextGrid([column if column.head else GridColumn("", "text", 1) for column in columns], rows)

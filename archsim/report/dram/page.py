@@ -10,7 +10,7 @@ from archsim.report.charts.histogram import histogram
 from archsim.report.charts.parts import parts
 from archsim.report.dram import terminal
 from archsim.report.kit.number_format import count, percent, si
-from archsim.report.kit.part_page import Kind, Page, Section, csv_text
+from archsim.report.kit.part_page import PageSection, ResultKind, ResultPage, csv_text
 from archsim.report.kit.svg import both
 
 LATENCY, COMMANDS = "latency.csv", "commands.csv"
@@ -19,7 +19,7 @@ _ENERGY = "#0072B2"
 Found = Mapping[str, Any]
 
 
-def _page(found: Found) -> Page:
+def _page(found: Found) -> ResultPage:
     """The page of a result of ``archsim dram``."""
     sections = [_latency(found)] if found["read_latency"] else []
     sections += [_commands(found), _energy(found)]
@@ -30,13 +30,13 @@ def _page(found: Found) -> Page:
     memory = found["memory"]
     title = f"{found['trace']} on {memory['standard']}-{memory['speed_mts']}"
     setting = (terminal.setting(found), f"timings: {memory['source']}")
-    return Page(title, setting, tuple(terminal.says(found)), tuple(sections), tables)
+    return ResultPage(title, setting, tuple(terminal.says(found)), tuple(sections), tables)
 
 
-KIND = Kind("dram.json", terminal.SCHEMA, _page)
+KIND = ResultKind("dram.json", terminal.SCHEMA, _page)
 
 
-def _latency(found: Found) -> Section:
+def _latency(found: Found) -> PageSection:
     latency = found["read_latency"]
     bars = [(f"{row['from_ns']:.0f} to {row['to_ns']:.0f} ns", row["reads"]) for row in latency["histogram"]]
     names = {"mean_ns": "mean", **{key: key.removesuffix("_ns") for key in latency if key[:1] == "p"}}
@@ -45,19 +45,19 @@ def _latency(found: Found) -> Section:
     rows = tuple((name, f"{latency[key]:.1f}", f"{arrival[key]:.1f}") for key, name in names.items())
     note = "Of reads: from being taken into a queue to the last beat; beside it from the cycle that the trace states."
     heads = ("ns", "from acceptance", "from arrival")
-    return Section("Latency", note, (both(partial(histogram, bars, "Reads by latency")),), heads, "lrr", rows)
+    return PageSection("Latency", note, (both(partial(histogram, bars, "Reads by latency")),), heads, "lrr", rows)
 
 
-def _commands(found: Found) -> Section:
+def _commands(found: Found) -> PageSection:
     rows = tuple((name, count(number)) for name, number in found["commands"].items())
-    return Section("Commands", "", (), ("command", "count"), "lr", rows)
+    return PageSection("Commands", "", (), ("command", "count"), "lr", rows)
 
 
-def _energy(found: Found) -> Section:
+def _energy(found: Found) -> PageSection:
     energy = {name: joules for name, joules in found["energy_j"].items() if name != "total"}
     whole = found["energy_j"]["total"]
     rows = tuple(
         (name, si(joules, "J"), percent(joules, whole), found["sources"][name]) for name, joules in energy.items()
     )
     chart = both(partial(parts, energy, "J", _ENERGY, "Energy by cause"))
-    return Section("Energy", "", (chart,), ("cause", "energy", "share", "source"), "lrrl", rows)
+    return PageSection("Energy", "", (chart,), ("cause", "energy", "share", "source"), "lrrl", rows)

@@ -12,7 +12,7 @@ from archsim.ir.causes import MEANINGS
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class StallCause:
     """``key`` as in the summary, ``label`` and ``meaning`` for people, ``colour`` as #rrggbb."""
 
     key: str
@@ -37,7 +37,7 @@ _DRAWN = (  # key, label, colour
     ("imbalance", "imbalance", "#8A8D3C"),
     ("idle", "idle", "#D5DAE0"),
 )
-CAUSES = tuple(Cause(key, label, colour, MEANINGS[key]) for key, label, colour in _DRAWN)
+CAUSES = tuple(StallCause(key, label, colour, MEANINGS[key]) for key, label, colour in _DRAWN)
 
 _BY_KEY = {cause.key: cause for cause in CAUSES}
 _UNKNOWN_COLOUR = "#5F6873"
@@ -53,10 +53,10 @@ BOUND_CAUSE = {  # bound_by of a layer, and causes on the critical path -> the c
 }
 
 
-def cause(key: str) -> Cause:
+def cause(key: str) -> StallCause:
     """The cause of a summary key; the operand of ``stall_dram.weights`` is dropped; unknown keys are grey."""
     base = _base(key)
-    return _BY_KEY.get(base) or Cause(base, base.replace("_", " "), _UNKNOWN_COLOUR, "")
+    return _BY_KEY.get(base) or StallCause(base, base.replace("_", " "), _UNKNOWN_COLOUR, "")
 
 
 def _base(key: str) -> str:

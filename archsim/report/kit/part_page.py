@@ -1,7 +1,7 @@
 """What a part that ran alone leaves in its directory: its numbers as JSON, tables, and pages made from the JSON alone.
 
-Networks (``archsim noc``) and memories (``archsim dram``) say what their pages hold as a ``Page``; this file says how
-such a page looks, and keeps results of different commands out of one another's directories.
+Networks (``archsim noc``) and memories (``archsim dram``) say what their pages hold as a ``ResultPage``; this file says
+how such a page looks, and keeps results of different commands out of one another's directories.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Found = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A heading with a note, drawings (SVG) and a table: headings, ``l`` or ``r`` for each column, rows of text."""
 
     heading: str
@@ -43,26 +43,26 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Page:
+class ResultPage:
     """A page: title, what was asked in lines, what came of it in sentences, sections; ``tables``: text by file name."""
 
     title: str
     setting: tuple[str, ...]
     says: tuple[str, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[PageSection, ...]
     tables: Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Kind:
+class ResultKind:
     """A kind of result: the file with its numbers, their schema, and the page that they make."""
 
     file: str
     schema: str
-    page: Callable[[Found], Page]
+    page: Callable[[Found], ResultPage]
 
 
-def save(directory: Path, found: Found, kind: Kind) -> list[Path]:
+def save(directory: Path, found: Found, kind: ResultKind) -> list[Path]:
     """Write the numbers, tables and pages into ``directory``, all or none of them; returns their paths.
 
     Raises ConfigError where they cannot be written or would stand beside the pages of another kind of result.
@@ -73,7 +73,7 @@ def save(directory: Path, found: Found, kind: Kind) -> list[Path]:
     return write_all(directory, {kind.file: text, **made.tables, **_texts(made)})
 
 
-def check_free(directory: Path, kind: Kind) -> None:
+def check_free(directory: Path, kind: ResultKind) -> None:
     """Raise ConfigError where a directory holds results of another kind, whose pages would be replaced."""
     others = {summary.FILE: "a run or scenario", compare_page.FILE: "a comparison", RESULTS: "a sweep"}
     others |= {"noc.json": "a network's run", "dram.json": "a memory's run"}
@@ -82,7 +82,7 @@ def check_free(directory: Path, kind: Kind) -> None:
             raise ConfigError(f"{directory}: holds {what}, whose pages would be replaced; allowed another directory")
 
 
-def rebuild(directory: Path, kind: Kind) -> list[Path]:
+def rebuild(directory: Path, kind: ResultKind) -> list[Path]:
     """Make the pages again from the stored numbers; returns their paths. Raises ConfigError where these are not to be
     read."""
     file = directory / kind.file
@@ -96,17 +96,17 @@ def rebuild(directory: Path, kind: Kind) -> list[Path]:
     return write_all(directory, _texts(kind.page(found)))
 
 
-def _texts(made: Page) -> dict[str, str]:
+def _texts(made: ResultPage) -> dict[str, str]:
     return {"report.html": html(made), "report.md": markdown(made)}
 
 
-def html(made: Page) -> str:
+def html(made: ResultPage) -> str:
     """The page; equal numbers give equal bytes."""
     sections = [{**vars(each), "charts": [Markup(chart) for chart in each.charts]} for each in made.sections]
     return page("part.html.j2", {**vars(made), "sections": sections, "version": __version__})
 
 
-def markdown(made: Page) -> str:
+def markdown(made: ResultPage) -> str:
     """The same in words and tables."""
     blocks = [f"# {plain.markdown(made.title)}", "  \n".join(plain.markdown(line) for line in made.setting)]
     blocks += [bullets(made.says)]

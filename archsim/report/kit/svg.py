@@ -12,10 +12,10 @@ from archsim.base.plain import html
 WIDTH = 1120.0  # user units of every chart: one per CSS pixel in a page of 1280
 PHONE = 362.0  # the same on a phone of 390
 
-Attribute = str | float | int
+SvgAttribute = str | float | int
 
 
-class Frame(NamedTuple):
+class DrawingFrame(NamedTuple):
     """The room that a drawing has, user units."""
 
     width: float = WIDTH
@@ -31,26 +31,26 @@ class Frame(NamedTuple):
         return min(max(x, half), max(self.width - half, half))
 
 
-WIDE, NARROW = Frame(), Frame(PHONE, True)
+WIDE, NARROW = DrawingFrame(), DrawingFrame(PHONE, True)
 
 
-def both(draw: Callable[[Frame], str]) -> str:
+def both(draw: Callable[[DrawingFrame], str]) -> str:
     """A drawing for wide screens and paper, and one for phones; the style shows one of them."""
     return draw(WIDE) + draw(NARROW)
 
 
-def tag(name: str, content: str = "", **attributes: Attribute) -> str:
+def tag(name: str, content: str = "", **attributes: SvgAttribute) -> str:
     """One element; ``content`` is markup. Underscores in attribute names become hyphens."""
     pairs = "".join([f' {_named(key)}="{_value(value)}"' for key, value in attributes.items()])
     return f"<{name}{pairs}>{content}</{name}>" if content else f"<{name}{pairs}/>"
 
 
-def text(x: float, y: float, words: str, css: str = "", anchor: str = "start", **attributes: Attribute) -> str:
+def text(x: float, y: float, words: str, css: str = "", anchor: str = "start", **attributes: SvgAttribute) -> str:
     """A line of text with its baseline at ``y``."""
     return tag("text", html(words), x=x, y=y, class_=css or "t", text_anchor=anchor, **attributes)
 
 
-def rect(x: float, y: float, width: float, height: float, fill: str, tip: str = "", **attributes: Attribute) -> str:
+def rect(x: float, y: float, width: float, height: float, fill: str, tip: str = "", **attributes: SvgAttribute) -> str:
     """A filled rectangle with an optional tooltip."""
     return tag("rect", title(tip), x=x, y=y, width=width, height=height, fill=fill, **attributes)
 
@@ -65,7 +65,7 @@ def title(tip: str) -> str:
     return f"<title>{html(tip)}</title>" if tip else ""
 
 
-def picture(height: float, description: str, parts: list[str], frame: Frame | None = None) -> str:
+def picture(height: float, description: str, parts: list[str], frame: DrawingFrame | None = None) -> str:
     """The whole drawing, ``height`` high; ``description`` is read to those who cannot see it. Of a ``frame``: shown on
     screens of its kind alone, else on all."""
     width, kind = (WIDTH, "") if frame is None else (frame.width, " narrow" if frame.is_narrow else " wide")
@@ -102,7 +102,7 @@ def _named(key: str) -> str:
     return key.strip("_").replace("_", "-")
 
 
-def _value(value: Attribute) -> str:
+def _value(value: SvgAttribute) -> str:
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
     return _escaped(value) if isinstance(value, str) else str(value)

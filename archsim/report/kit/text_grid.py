@@ -28,10 +28,10 @@ ALL = "--format json has all"
 _NUMBER_AT_END = re.compile(r"(^|\s)[-+<]?[0-9][0-9.,]*$")
 _NUMBER = re.compile(r"[-+<]?\s*[0-9][0-9.,]*(\s\S{1,8})?")
 
-Kind = Literal["number", "word", "name", "text", "bar"]
+ColumnKind = Literal["number", "word", "name", "text", "bar"]
 
 
-class Bar(NamedTuple):
+class BarCell(NamedTuple):
     """Blocks from one share of the room to another."""
 
     begin: float
@@ -39,24 +39,24 @@ class Bar(NamedTuple):
     colour: str = ""
 
 
-class Column(NamedTuple):
+class GridColumn(NamedTuple):
     """``kind``: numbers stand at the right, words at the left, both whole; a name is cut in its middle, a text at its
     end. ``rank``: 0 is always there; of others the highest is left out first, the last of those that are equal."""
 
     head: str
-    kind: Kind = "number"
+    kind: ColumnKind = "number"
     rank: int = 0
 
 
-Cell = str | Text | Bar
+GridCell = str | Text | BarCell
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class TextGrid:
     """``rows``: as many cells as ``columns``; ``note``: where a column that is left out can be found."""
 
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    columns: Sequence[GridColumn]
+    rows: Sequence[Sequence[GridCell]]
     note: str = ALL
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -132,8 +132,8 @@ class Grid:
                 cells.append(self._placed(Text(folded[at][line] if line >= 0 else "", style="dim"), at, room))
             yield self._line(cells)
 
-    def _cell(self, cell: Cell, at: int, room: int) -> Text:
-        if isinstance(cell, Bar):
+    def _cell(self, cell: GridCell, at: int, room: int) -> Text:
+        if isinstance(cell, BarCell):
             return _blocks(cell, room)
         text = cell if isinstance(cell, Text) else Text(visible(cell))
         if cell_len(text.plain) > room:
@@ -151,8 +151,8 @@ class Grid:
         return line
 
 
-def _plain(cell: Cell) -> str:
-    return "" if isinstance(cell, Bar) else visible(cell) if isinstance(cell, str) else cell.plain
+def _plain(cell: GridCell) -> str:
+    return "" if isinstance(cell, BarCell) else visible(cell) if isinstance(cell, str) else cell.plain
 
 
 def _shrunk(widths: dict[int, int], least: dict[int, int], room: int) -> dict[int, int]:
@@ -166,7 +166,7 @@ def _shrunk(widths: dict[int, int], least: dict[int, int], room: int) -> dict[in
     return found
 
 
-def _cut(text: str, room: int, kind: Kind) -> str:
+def _cut(text: str, room: int, kind: ColumnKind) -> str:
     """To ``room`` columns: names in their middle, texts behind a word where one ends in their second half, and never
     behind a number, whose unit may follow."""
     if kind not in ("name", "text"):
@@ -181,7 +181,7 @@ def _cut(text: str, room: int, kind: Kind) -> str:
     return cut.plain
 
 
-def _blocks(bar: Bar, room: int) -> Text:
+def _blocks(bar: BarCell, room: int) -> Text:
     """At least one block where there is anything."""
     first = min(round(room * bar.begin), room - 1)
     last = min(max(round(room * bar.end), first + 1 if bar.end > bar.begin else first), room)

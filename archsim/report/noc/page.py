@@ -9,7 +9,7 @@ from typing import Any
 from archsim.report.charts.curve import curve
 from archsim.report.charts.network import network
 from archsim.report.kit.number_format import count
-from archsim.report.kit.part_page import Kind, Page, Section, csv_text
+from archsim.report.kit.part_page import PageSection, ResultKind, ResultPage, csv_text
 from archsim.report.kit.svg import both
 from archsim.report.noc import terminal
 from archsim.report.run.noc_rows import busiest
@@ -22,7 +22,7 @@ _COLUMNS = ("rate", "accepted", "stable", "mean", "p50", "p99", "most", "busiest
 Found = Mapping[str, Any]
 
 
-def _page(found: Found) -> Page:
+def _page(found: Found) -> ResultPage:
     """The page of a result of ``archsim noc``, of a curve or of a trace."""
     sections, tables = [], {}
     if "trace" not in found:
@@ -30,10 +30,12 @@ def _page(found: Found) -> Page:
     if found["links"]:
         sections.append(_links(found))
         tables[LINKS] = csv_text(tuple(found["links"][0]), [[*link.values()] for link in found["links"]])
-    return Page(_title(found), tuple(terminal.setting(found)), tuple(terminal.says(found)), tuple(sections), tables)
+    return ResultPage(
+        _title(found), tuple(terminal.setting(found)), tuple(terminal.says(found)), tuple(sections), tables
+    )
 
 
-KIND = Kind("noc.json", terminal.SCHEMA, _page)
+KIND = ResultKind("noc.json", terminal.SCHEMA, _page)
 
 
 def _title(found: Found) -> str:
@@ -41,7 +43,7 @@ def _title(found: Found) -> str:
     return f"{found['topology']} {shape}, {found.get('trace') or found['traffic']}"
 
 
-def _curve(found: Found) -> Section:
+def _curve(found: Found) -> PageSection:
     rows = []
     for point in found["points"]:
         told = [f"{point['latency_cycles']['mean']:.1f}", *(count(point["latency_cycles"][k]) for k in _LATENCIES[1:])]
@@ -57,7 +59,7 @@ def _curve(found: Found) -> Section:
         "flit's arrival: the line is the mean, dots are the 99th percentile. Upright lines: the load at which the "
         "busiest link would be full, and dashed the loads at which the network is not stable."
     )
-    return Section("Latency against load", note, (both(partial(curve, found)),), _COLUMNS, "rrlrrrrr", tuple(rows))
+    return PageSection("Latency against load", note, (both(partial(curve, found)),), _COLUMNS, "rrlrrrrr", tuple(rows))
 
 
 def _curve_csv(found: Found) -> str:
@@ -76,13 +78,13 @@ def _curve_csv(found: Found) -> str:
     return csv_text(heads, rows)
 
 
-def _links(found: Found) -> Section:
+def _links(found: Found) -> PageSection:
     """A map where the routers have places, and the busiest links."""
     drawn = _drawn(found)
     at = f" at {found['links_at_rate']:g} flits per node and cycle" if "links_at_rate" in found else ""
     charts = (network(drawn),) if drawn["places"] else ()
     rows = tuple((row["link"], row["flits"], row["share"]) for row in busiest(drawn))
-    return Section("Links", f"The load of each link{at}.", charts, ("link", "flits", "of the cycles"), "lrr", rows)
+    return PageSection("Links", f"The load of each link{at}.", charts, ("link", "flits", "of the cycles"), "lrr", rows)
 
 
 def _drawn(found: Found) -> dict[str, Any]:

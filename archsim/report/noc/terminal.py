@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from archsim.report.kit.number_format import NONE
-from archsim.report.kit.text_grid import Bar, Cell, Column, Grid
+from archsim.report.kit.text_grid import BarCell, GridCell, GridColumn, TextGrid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,18 +78,18 @@ def _stable(found: Mapping[str, Any]) -> str:
 
 def _curve(found: Mapping[str, Any], width: int | None) -> list[str]:
     top = max((point["latency_cycles"]["mean"] for point in found["points"] if point["stable"]), default=1.0)
-    heads = (*map(Column, ("rate", "accepted", "mean", "p99", "max")), Column("", "bar"))
-    grid = Grid(heads, [_point(point, top) for point in found["points"]])
+    heads = (*map(GridColumn, ("rate", "accepted", "mean", "p99", "max")), GridColumn("", "bar"))
+    grid = TextGrid(heads, [_point(point, top) for point in found["points"]])
     legend = "mean, p99, max: cycles from the making of a packet to its last flit"
     return [_offered(found), _alone(found), "", grid.text(width), legend, *_endless(found), "", _stable(found)]
 
 
-def _point(point: Mapping[str, Any], top: float) -> tuple[Cell, ...]:
+def _point(point: Mapping[str, Any], top: float) -> tuple[GridCell, ...]:
     latency = point["latency_cycles"]
     head = f"{point['rate']:.4g}", f"{point['accepted_flits_per_node_cycle']:.4f}"
     if not point["stable"]:
-        return *head, NONE, NONE, NONE, Bar(0, 0)
-    return *head, f"{latency['mean']:.1f}", str(latency["p99"]), str(latency["max"]), Bar(0, latency["mean"] / top)
+        return *head, NONE, NONE, NONE, BarCell(0, 0)
+    return *head, f"{latency['mean']:.1f}", str(latency["p99"]), str(latency["max"]), BarCell(0, latency["mean"] / top)
 
 
 def _endless(found: Mapping[str, Any]) -> list[str]:

@@ -10,16 +10,16 @@ from archsim.report.kit.number_format import NONE, percent, si
 BUSY = 0.8  # of the peak: windows above it are called busy
 ROWS = 10  # of the table
 
-Part = Mapping[str, Any]
+DramSummary = Mapping[str, Any]
 
 
-def parts_with_rows(summary: Mapping[str, Any]) -> dict[str, Part]:
+def parts_with_rows(summary: Mapping[str, Any]) -> dict[str, DramSummary]:
     """The entries of ``details.dram`` with accesses to rows and a series of windows."""
     parts = summary["details"].get("dram", {})
     return {name: part for name, part in parts.items() if part["windows"] and _bursts(part)}
 
 
-def sentence(name: str, part: Part) -> str:
+def sentence(name: str, part: DramSummary) -> str:
     """How busy the pins were, and when; how the rows were hit over the run and in its worst window."""
     windows, peak = part["windows"], part["peak_bytes_per_s"]
     rates = [size / windows["seconds"] for size in map(sum, zip(*_moved(windows), strict=True))]
@@ -34,7 +34,7 @@ def sentence(name: str, part: Part) -> str:
     )
 
 
-def table_rows(part: Part) -> list[tuple[str, str, str, str, str]]:
+def table_rows(part: DramSummary) -> list[tuple[str, str, str, str, str]]:
     """(start, read, written, row hits, conflicts) of at most ten equal spans of the run."""
     windows = part["windows"]
     count = len(windows["row_hits"])
@@ -60,5 +60,5 @@ def _moved(windows: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     return windows["read_bytes"], windows["write_bytes"]
 
 
-def _bursts(part: Part) -> int:
+def _bursts(part: DramSummary) -> int:
     return int(part["row_hits"] + part["row_misses"] + part["row_conflicts"])

@@ -17,7 +17,7 @@ from archsim.base.arrays import IntArray
 from archsim.base.units import PS_PER_S
 from archsim.energy.account import HOST
 from archsim.ir.activity import Activity, DramStats
-from archsim.ir.bandwidth import Streams
+from archsim.ir.bandwidth import BandwidthStreams
 from archsim.report.run.details import DramPart, DramWindows
 
 WINDOWS = 200
@@ -79,7 +79,7 @@ def hit_rate(hits: int, misses: int, conflicts: int) -> float | None:
     return hits / bursts if bursts else None
 
 
-def by_window(streams: Streams, name: str, total_ps: int, windows: int) -> list[int]:
+def by_window(streams: BandwidthStreams, name: str, total_ps: int, windows: int) -> list[int]:
     """The field ``name`` of ``streams`` spread over the windows."""
     return spread(streams.start_ps, streams.end_ps, streams.column(name), total_ps, windows)
 
@@ -105,7 +105,7 @@ def _part(name: str, stats: DramStats, activity: Activity) -> DramPart:
     }
 
 
-def _windows(streams: Streams, total_ps: int, peak_bytes_per_s: float) -> DramWindows:
+def _windows(streams: BandwidthStreams, total_ps: int, peak_bytes_per_s: float) -> DramWindows:
     count = min(WINDOWS, total_ps)
     rows = {name: by_window(streams, name, total_ps, count) for name in _ROWS}
     read = by_window(streams.pick(~streams.write), "pin_bytes", total_ps, count)

@@ -7,25 +7,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from archsim.report.kit.number_format import NONE, count, percent
-from archsim.report.kit.text_grid import Bar, Cell, Column, Grid
+from archsim.report.kit.text_grid import BarCell, GridCell, GridColumn, TextGrid
 
-Told = Mapping[str, Any]  # archsim.explain/1
+ExplanationSummary = Mapping[str, Any]  # archsim.explain/1
 UNITS = {"energy": " pJ", "cycles x energy": " cycles pJ"}
 
-_RESOURCES = (Column("resource, cycles", "name"), Column("chosen"), Column("", "bar"), Column("runner-up"))
-_TOTALS = (Column("", "name"), Column("chosen"), Column("runner-up"))
+_RESOURCES = (
+    GridColumn("resource, cycles", "name"),
+    GridColumn("chosen"),
+    GridColumn("", "bar"),
+    GridColumn("runner-up"),
+)
+_TOTALS = (GridColumn("", "name"), GridColumn("chosen"), GridColumn("runner-up"))
 _IF = (
-    Column("if", "name"), Column("cycles"), Column("change"), Column("memory energy", rank=1), Column("change", rank=1),
-    Column("then bounded by", "text"),
+    GridColumn("if", "name"), GridColumn("cycles"), GridColumn("change"),
+    GridColumn("memory energy", rank=1), GridColumn("change", rank=1),
+    GridColumn("then bounded by", "text"),
 )  # fmt: skip
 
 
-def to_json(told: Told) -> str:
+def to_json(told: ExplanationSummary) -> str:
     """JSON text."""
     return json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def to_table(told: Told, width: int | None = None) -> str:
+def to_table(told: ExplanationSummary, width: int | None = None) -> str:
     """What bounds the layer, the runner-up beside it, and the layer on larger chips; tables of ``width`` columns at
     most."""
     chosen, second = told["chosen"], told["runner_up"]
@@ -33,42 +39,42 @@ def to_table(told: Told, width: int | None = None) -> str:
         f"{told['layer']} ({told['op']}) on {chosen['unit']} of {told['chip']}, by {told['objective']}",
         f"bounded by: {chosen['bounded_by']}, {count(chosen['cycles'])} cycles (analytic)",
         "",
-        Grid(_RESOURCES, [*_resources(chosen, second)]).text(width),
+        TextGrid(_RESOURCES, [*_resources(chosen, second)]).text(width),
         "",
-        Grid(_TOTALS, [*_totals(chosen, second)]).text(width),
+        TextGrid(_TOTALS, [*_totals(chosen, second)]).text(width),
         "",
         *_nests(chosen, second),
         "",
         _lost(told),
         _least(told),
         "",
-        Grid(_IF, [*_doubled(told)]).text(width),
+        TextGrid(_IF, [*_doubled(told)]).text(width),
         *[f"{row['name']}: {row['reason']}" for row in told["doubled"] if row["cycles"] is None],
     ]
     return "\n".join(lines)
 
 
-def _resources(chosen: Told, second: Told | None) -> Iterator[Sequence[Cell]]:
+def _resources(chosen: ExplanationSummary, second: ExplanationSummary | None) -> Iterator[Sequence[GridCell]]:
     """The largest first."""
     other = second["resources"] if second is not None else {}
     for name, cycles in sorted(chosen["resources"].items(), key=lambda item: (-item[1], item[0])):
-        bar = Bar(0, cycles / chosen["cycles"] if chosen["cycles"] else 0)
+        bar = BarCell(0, cycles / chosen["cycles"] if chosen["cycles"] else 0)
         yield name, count(round(cycles)), bar, count(round(other[name])) if name in other else NONE
 
 
-def _totals(chosen: Told, second: Told | None) -> Iterator[Sequence[str]]:
+def _totals(chosen: ExplanationSummary, second: ExplanationSummary | None) -> Iterator[Sequence[str]]:
     for key, label in (("cycles", "cycles"), ("energy_pj", "energy of memory accesses, pJ"), ("commands", "commands"),
                        ("held_bytes", "bytes held")):  # fmt: skip
         yield label, count(round(chosen[key])), NONE if second is None else count(round(second[key]))
 
 
-def _nests(chosen: Told, second: Told | None) -> Iterator[str]:
+def _nests(chosen: ExplanationSummary, second: ExplanationSummary | None) -> Iterator[str]:
     yield f"chosen:     {_nest(chosen)}"
     if second is not None:
         yield f"runner-up:  {_nest(second)}"
 
 
-def _nest(found: Told) -> str:
+def _nest(found: ExplanationSummary) -> str:
     """``for p in 16 l1 [a:2 out:2] for k in 8 l1 [b:2]``: loops with tiles, and what is kept below them where."""
     words = list[str]()
     memory = ""
@@ -88,7 +94,7 @@ def _nest(found: Told) -> str:
     return f"{' '.join(words)} on {found['unit']}{end}"
 
 
-def _lost(told: Told) -> str:
+def _lost(told: ExplanationSummary) -> str:
     lost = told["lost_by"]
     if told["runner_up"] is None:
         return "There is no other legal mapping in the space."
@@ -104,7 +110,7 @@ def _lost(told: Told) -> str:
     return f"{text} more{alike}; it is bounded by {second}."
 
 
-def _least(told: Told) -> str:
+def _least(told: ExplanationSummary) -> str:
     """What no LoopTree undercuts, and how far above it the chosen mapping is."""
     found = told["least"]
     if "reason" in found:
@@ -118,7 +124,7 @@ def _least(told: Told) -> str:
     return f"Any LoopTree of it takes at least {' and '.join(texts)}{aside}."
 
 
-def _doubled(told: Told) -> Iterator[Sequence[str]]:
+def _doubled(told: ExplanationSummary) -> Iterator[Sequence[str]]:
     cycles, energy = told["chosen"]["cycles"], told["chosen"]["energy_pj"]
     for row in told["doubled"]:
         if row["cycles"] is None:

@@ -10,7 +10,7 @@ from archsim.report.kit.number_format import NONE, count, counted, number, perce
 _USUAL = {"set": {}, "on_unsupported": "error"}  # what a title need not repeat
 _DOT = " \N{MIDDLE DOT} "
 
-Figure = tuple[str, str, str]  # name, figure with unit, remark
+HeadlineFigure = tuple[str, str, str]  # name, figure with unit, remark
 
 
 def title(summary: Mapping[str, Any]) -> str:
@@ -37,13 +37,13 @@ def _option(key: str, value: Any) -> str:
     return f"{key} {value}"
 
 
-def headline(summary: Mapping[str, Any]) -> list[Figure]:
+def headline(summary: Mapping[str, Any]) -> list[HeadlineFigure]:
     """Eight figures: time, use, energy, power, traffic, area; then use of the best peak, where the formats used have
     another, and the time and energy of a sample of a batch."""
     return [*_figures(summary), *_best(summary), *_each(summary)]
 
 
-def _figures(summary: Mapping[str, Any]) -> list[Figure]:
+def _figures(summary: Mapping[str, Any]) -> list[HeadlineFigure]:
     dram, area = summary["dram"], summary["area_mm2"]
     moved = (dram["read_bytes"] or 0) + (dram["write_bytes"] or 0)
     peak = f"peak {si(summary['power_peak_w'], 'W', 3)}"
@@ -76,7 +76,7 @@ def bound_of(summary: Mapping[str, Any], key: str) -> str:
     return f"{word} bound" if word == "lower" else word
 
 
-def _each(summary: Mapping[str, Any]) -> list[Figure]:
+def _each(summary: Mapping[str, Any]) -> list[HeadlineFigure]:
     """Of a batch the time and the energy of one sample."""
     each = samples(summary)
     if each["samples"] < 2:
@@ -88,7 +88,7 @@ def _each(summary: Mapping[str, Any]) -> list[Figure]:
     ]
 
 
-def _utilization(summary: Mapping[str, Any]) -> Figure:
+def _utilization(summary: Mapping[str, Any]) -> HeadlineFigure:
     """Over the peak of the formats used."""
     peak = si(summary["architecture"]["peak_macs_per_s"], "MAC/s")
     used = summary.get("utilization_dtype", summary["utilization"])
@@ -97,7 +97,7 @@ def _utilization(summary: Mapping[str, Any]) -> Figure:
     return "utilization", percent(used), f"of {si(summary['details'].get('peak_dtype_macs_per_s'), 'MAC/s')} as used"
 
 
-def _best(summary: Mapping[str, Any]) -> list[Figure]:
+def _best(summary: Mapping[str, Any]) -> list[HeadlineFigure]:
     """Over the best peak, where that is another."""
     best, peak = summary["utilization"], si(summary["architecture"]["peak_macs_per_s"], "MAC/s")
     return [("of best peak", percent(best), f"of {peak}")] if summary.get("utilization_dtype", best) != best else []

@@ -17,7 +17,7 @@ from archsim.report.charts.network import network
 from archsim.report.charts.overview import overview
 from archsim.report.charts.parts import parts
 from archsim.report.charts.roofline import roofline
-from archsim.report.charts.stacked import Bar, legend, stacked
+from archsim.report.charts.stacked import StackedBar, legend, stacked
 from archsim.report.charts.treemap import treemap
 from archsim.report.charts.waterfall import waterfall
 from archsim.report.kit.assumptions import estimated, sourced
@@ -39,7 +39,7 @@ from archsim.report.run.timeline import sentence as cores_shown
 
 SLOW = 16  # rows of the critical-path chart
 
-Page = dict[str, Any]
+PageContent = dict[str, Any]
 
 
 def render(summary: Mapping[str, Any]) -> str:
@@ -48,7 +48,7 @@ def render(summary: Mapping[str, Any]) -> str:
     return page("report.html.j2", {**values, "contents": _contents(values)})
 
 
-def _head(summary: Mapping[str, Any]) -> Page:
+def _head(summary: Mapping[str, Any]) -> PageContent:
     return {
         "title": title(summary),
         "setting": setting(summary),
@@ -60,11 +60,12 @@ def _head(summary: Mapping[str, Any]) -> Page:
     }
 
 
-def _time(summary: Mapping[str, Any]) -> Page:
+def _time(summary: Mapping[str, Any]) -> PageContent:
     total = summary["cycles_total"]
     breakdown, noc = summary["time_breakdown"], summary["details"].get("noc")
     units = [
-        Bar(unit, causes, percent(sum(causes.get(key, 0) for key in WORK), total)) for unit, causes in breakdown.items()
+        StackedBar(unit, causes, percent(sum(causes.get(key, 0) for key in WORK), total))
+        for unit, causes in breakdown.items()
     ]
     cores = core_bars(breakdown) if noc else []
     if noc:
@@ -72,7 +73,7 @@ def _time(summary: Mapping[str, Any]) -> Page:
     slow = slow_layers(summary, SLOW)
     critical = summary["details"].get("critical", {})
     bars = [
-        Bar(
+        StackedBar(
             layer["name"],
             critical.get(layer["name"]) or {BOUND_CAUSE.get(layer["bound_by"], "busy"): layer["cycles_critical"]},
             f"{percent(layer['cycles_critical'], total)}  {bound_label(layer['bound_by'])}",
@@ -91,13 +92,13 @@ def _time(summary: Mapping[str, Any]) -> Page:
     }
 
 
-def _stacked(bars: Sequence[Bar], description: str, scale: int | None = None) -> Markup:
+def _stacked(bars: Sequence[StackedBar], description: str, scale: int | None = None) -> Markup:
     """Without ``scale`` the longest bar fills the width."""
     most = max((sum(bar.parts.values()) for bar in bars), default=1) if scale is None else scale
     return Markup(both(lambda frame: stacked(bars, most, description, frame=frame)))
 
 
-def _charts(summary: Mapping[str, Any]) -> Page:
+def _charts(summary: Mapping[str, Any]) -> PageContent:
     details = summary["details"]
     area = details.get("area_breakdown_mm2", {})
     windows, spent = details.get("timeline", []), details.get("power", {})
@@ -130,7 +131,7 @@ def _charts(summary: Mapping[str, Any]) -> Page:
     }
 
 
-def _network(noc: Mapping[str, Any] | None) -> Page | None:
+def _network(noc: Mapping[str, Any] | None) -> PageContent | None:
     if noc is None:
         return None
     return {
@@ -142,14 +143,14 @@ def _network(noc: Mapping[str, Any] | None) -> Page | None:
     }
 
 
-def _drams(summary: Mapping[str, Any]) -> list[Page]:
+def _drams(summary: Mapping[str, Any]) -> list[PageContent]:
     return [
         {"name": name, "sentence": sentence(name, part), "chart": Markup(dram(part, summary["latency_s"], name))}
         for name, part in parts_with_rows(summary).items()
     ]
 
 
-def _tables(summary: Mapping[str, Any]) -> Page:
+def _tables(summary: Mapping[str, Any]) -> PageContent:
     sources = summary["details"].get("sources", {})
     provenance = {key: value for key, value in summary["provenance"].items() if key != "warnings"}
     return {
@@ -171,7 +172,7 @@ def _tables(summary: Mapping[str, Any]) -> Page:
     }
 
 
-def _contents(values: Page) -> list[tuple[str, str]]:
+def _contents(values: PageContent) -> list[tuple[str, str]]:
     sections = [
         ("bottlenecks", "Bottlenecks", bool(values["bottlenecks"] or values["why"])),
         ("waterfall", "MAC waterfall", True),

@@ -22,7 +22,7 @@ NOTE = (
 )
 
 
-class Head(NamedTuple):
+class ColumnHead(NamedTuple):
     """A column: its name, what it means, whether it holds numbers, is searched by the filter, begins a group."""
 
     name: str
@@ -33,21 +33,25 @@ class Head(NamedTuple):
 
 
 HEADS = (
-    Head("layer", find=True),
-    Head("operator", find=True),
-    Head("MACs", "multiply-accumulates of the model", number=True),
-    Head("start", "cycle in which its first command starts", number=True, first=True),
-    Head("span", "cycles from its first command to its last; spans overlap", number=True),
-    Head("use", "MACs on arrays over what all arrays could do in the span, others' time in it included", number=True),
-    Head("longest wait", "what its arrays waited for longest", find=True),
-    Head("cycles", "its cycles on the critical path; those of all rows sum to the run's", number=True, first=True),
-    Head("of the run", "share of the run's cycles", number=True),
-    Head("bound by", "the cause of most of its cycles on the critical path", find=True),
-    Head("share", "how much of its cycles on the critical path that cause is", number=True),
-    Head("energy", "", number=True, first=True),
-    Head("read", "bytes read from DRAM", number=True),
-    Head("write", "bytes written to DRAM", number=True),
-    Head("remarks", first=True),
+    ColumnHead("layer", find=True),
+    ColumnHead("operator", find=True),
+    ColumnHead("MACs", "multiply-accumulates of the model", number=True),
+    ColumnHead("start", "cycle in which its first command starts", number=True, first=True),
+    ColumnHead("span", "cycles from its first command to its last; spans overlap", number=True),
+    ColumnHead(
+        "use", "MACs on arrays over what all arrays could do in the span, others' time in it included", number=True
+    ),
+    ColumnHead("longest wait", "what its arrays waited for longest", find=True),
+    ColumnHead(
+        "cycles", "its cycles on the critical path; those of all rows sum to the run's", number=True, first=True
+    ),
+    ColumnHead("of the run", "share of the run's cycles", number=True),
+    ColumnHead("bound by", "the cause of most of its cycles on the critical path", find=True),
+    ColumnHead("share", "how much of its cycles on the critical path that cause is", number=True),
+    ColumnHead("energy", "", number=True, first=True),
+    ColumnHead("read", "bytes read from DRAM", number=True),
+    ColumnHead("write", "bytes written to DRAM", number=True),
+    ColumnHead("remarks", first=True),
 )
 
 

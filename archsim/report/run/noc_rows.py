@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from archsim.ir.activity import CAUSES, NocStats
-from archsim.report.charts.stacked import Bar
+from archsim.report.charts.stacked import StackedBar
 from archsim.report.kit.number_format import count, percent
-from archsim.report.run.details import Network
+from archsim.report.run.details import NetworkDetails
 
 WORK, AFTER = ("busy", "fill_drain", "weight_load"), ("imbalance", "idle")
 BUSIEST = 5
 
 
-def network(stats: NocStats) -> Network:
+def network(stats: NocStats) -> NetworkDetails:
     """``details.noc`` of the summary: routers at their places, links with their flits, nodes with theirs."""
     ports = {node: part for part, nodes in stats.ports.items() for node in nodes}
-    found: Network = {
+    found: NetworkDetails = {
         "name": stats.name,
         "cycles": stats.cycles,
         "routers": stats.routers,
@@ -90,14 +90,14 @@ def sentence(noc: Mapping[str, Any]) -> str:
     )
 
 
-def core_bars(breakdown: Mapping[str, Mapping[str, int]]) -> list[Bar]:
+def core_bars(breakdown: Mapping[str, Mapping[str, int]]) -> list[StackedBar]:
     """A row for each core's computing engines: what they did, waited for, and how long they were done."""
     cores: dict[str, dict[str, int]] = {}
     for unit in array_units(breakdown):
         sums = cores.setdefault(unit.rpartition(".")[0], dict.fromkeys(CAUSES, 0))
         for cause, cycles in breakdown[unit].items():
             sums[cause] += cycles
-    return [Bar(core, causes, _note(causes)) for core, causes in sorted(cores.items(), key=_number)]
+    return [StackedBar(core, causes, _note(causes)) for core, causes in sorted(cores.items(), key=_number)]
 
 
 def array_units(breakdown: Mapping[str, Mapping[str, int]]) -> list[str]:
@@ -111,7 +111,7 @@ def array_count(summary: Mapping[str, Any]) -> int:
     return max(1, len(core_bars(summary["time_breakdown"]))) if "noc" in summary["details"] else 1
 
 
-def by_kind(breakdown: Mapping[str, Mapping[str, int]]) -> list[Bar]:
+def by_kind(breakdown: Mapping[str, Mapping[str, int]]) -> list[StackedBar]:
     """A row for each kind of engine, its instances in all cores together; the note says in how much of it they work."""
     kinds: dict[str, dict[str, int]] = {}
     counts: dict[str, int] = {}
@@ -122,7 +122,7 @@ def by_kind(breakdown: Mapping[str, Mapping[str, int]]) -> list[Bar]:
         for cause, cycles in causes.items():
             sums[cause] = sums.get(cause, 0) + cycles
     return [
-        Bar(f"{kind}, {counts[kind]} cores" if counts[kind] > 1 else kind, causes, _worked(causes))
+        StackedBar(f"{kind}, {counts[kind]} cores" if counts[kind] > 1 else kind, causes, _worked(causes))
         for kind, causes in kinds.items()
     ]
 

@@ -14,7 +14,7 @@ from typing import Any
 from archsim.base.errors import ConfigError
 from archsim.ir.activity import CacheStats
 from archsim.ir.result import FIRST_SCHEMA, SCHEMA, Result, Summary
-from archsim.report.run.details import CacheLines, Details, WhyRow
+from archsim.report.run.details import CacheLines, RunDetails, WhyRow
 from archsim.report.run.dram_windows import dram_parts, row_hit_rates
 from archsim.report.run.noc_rows import network
 from archsim.report.run.timeline import timeline
@@ -26,7 +26,7 @@ SCENARIO = "archsim.scenario_result/1"  # the schema of a scenario's summary
 
 def summarise(result: Result, why: Sequence[WhyRow] = ()) -> dict[str, Any]:
     """The summary of ``result``; ``why``: rows of ``archsim.lab.what_if.why`` as plain mappings."""
-    details: Details = {
+    details: RunDetails = {
         "critical": {layer: dict(causes) for layer, causes in result.critical.items()},
         "area_breakdown_mm2": dict(result.area_breakdown_mm2),
         "sources": dict(sorted(result.sources.items())),

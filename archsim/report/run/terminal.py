@@ -16,7 +16,7 @@ from rich.text import Text
 from archsim.report.kit.causes import cause, in_order
 from archsim.report.kit.console import WIDTH, console
 from archsim.report.kit.number_format import NONE, count, counted, percent, shorten
-from archsim.report.kit.text_grid import Bar, Cell, Column, Grid
+from archsim.report.kit.text_grid import BarCell, GridCell, GridColumn, TextGrid
 from archsim.report.run.headline import headline, setting, title
 from archsim.report.run.layer_rows import layer_row, refinement, why_notes, why_rows
 from archsim.report.run.run_sentences import sentences, slow_layers
@@ -46,7 +46,7 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
         console.print(Text(f"warning: {warning}", style="yellow"))
 
 
-def waterfall(summary: Mapping[str, Any]) -> Grid:
+def waterfall(summary: Mapping[str, Any]) -> TextGrid:
     """The MAC waterfall as rows of blocks."""
     breakdown, cycles = summary["mac_breakdown"], summary["cycles_total"]
     slots = level = sum(breakdown.values())
@@ -55,12 +55,14 @@ def waterfall(summary: Mapping[str, Any]) -> Grid:
         level -= breakdown[key]
         rows.append(_slots(key, level, breakdown[key], slots, cycles))
     rows.append(_slots("useful", 0, breakdown.get("useful", 0), slots, cycles))
-    return Grid((Column("MAC slots", "word"), Column("", "bar"), Column("share"), Column("cycles' worth")), rows)
+    return TextGrid(
+        (GridColumn("MAC slots", "word"), GridColumn("", "bar"), GridColumn("share"), GridColumn("cycles' worth")), rows
+    )
 
 
-def _slots(key: str, start: int, size: int, slots: int, cycles: int) -> tuple[Cell, ...]:
+def _slots(key: str, start: int, size: int, slots: int, cycles: int) -> tuple[GridCell, ...]:
     whole = slots or 1
-    bar = Bar(start / whole, (start + size) / whole, cause(key).colour)
+    bar = BarCell(start / whole, (start + size) / whole, cause(key).colour)
     return cause(key).label, bar, percent(size, slots), count(round(size * cycles / whole))
 
 
@@ -70,7 +72,7 @@ def show_why(summary: Mapping[str, Any], console: Console) -> None:
     rows = why_rows(found)
     if not rows:
         return
-    heads = (Column("change of the chip", "name"), *map(Column, ("cycles", "gain", "gain")))
+    heads = (GridColumn("change of the chip", "name"), *map(GridColumn, ("cycles", "gain", "gain")))
     failed = [row["name"] for row in found if row["cycles_total"] is None]
     cells = [
         (
@@ -84,7 +86,7 @@ def show_why(summary: Mapping[str, Any], console: Console) -> None:
         for row in rows
     ]
     console.print()
-    console.print(Grid((*heads, Column("mm2", rank=1), Column("mW", rank=1)), cells))
+    console.print(TextGrid((*heads, GridColumn("mm2", rank=1), GridColumn("mW", rank=1)), cells))
     for row in rows:
         if row["name"] in failed:
             console.print(Text(f"{row['name']}: {row['cycles']}", style="dim"))
@@ -119,16 +121,16 @@ def _figures(figures: Sequence[tuple[str, str, str]], across: int, no_wrap: bool
     return grid
 
 
-def _layers(summary: Mapping[str, Any]) -> Grid:
+def _layers(summary: Mapping[str, Any]) -> TextGrid:
     slow = slow_layers(summary, LAYERS)
     heads = (
-        Column(f"slowest of {counted(len(summary['layers']), 'row')}", "name"),
-        Column("operator", "text", rank=3),
-        Column("critical"),
-        Column("of run"),
-        Column("bound by", "word"),
-        Column("use in span", rank=1),
-        Column("longest wait", "text", rank=2),
+        GridColumn(f"slowest of {counted(len(summary['layers']), 'row')}", "name"),
+        GridColumn("operator", "text", rank=3),
+        GridColumn("critical"),
+        GridColumn("of run"),
+        GridColumn("bound by", "word"),
+        GridColumn("use in span", rank=1),
+        GridColumn("longest wait", "text", rank=2),
     )
     rows = []
     for layer in slow:
@@ -136,4 +138,4 @@ def _layers(summary: Mapping[str, Any]) -> Grid:
         bound = Text(row["bound"], style=row["colour"])
         name, op = shorten(row["name"], 26), shorten(row["op"], 12)
         rows.append((name, op, row["critical_text"], row["share"], bound, row["use_text"], row["wait"]))
-    return Grid(heads, rows)
+    return TextGrid(heads, rows)

@@ -18,7 +18,7 @@ from archsim.ir.activity import Activity, edge_ps, to_cycles
 from archsim.ir.result import LayerResult
 from archsim.ir.rows import Record
 from archsim.ir.timeline import Timeline
-from archsim.report.run.details import ShownCores, Window
+from archsim.report.run.details import ShownCores, WindowDetails
 from archsim.sim.blame import phases
 from archsim.sim.holders import MOVE_STALLS
 from archsim.spec.network import queue_core
@@ -26,10 +26,10 @@ from archsim.spec.network import queue_core
 ALL = 8  # cores that are all shown
 MOVERS = ("load", "store")  # engines that move; the others compute
 
-Records = Mapping[str, Sequence[Record]]
+RecordsByUnit = Mapping[str, Sequence[Record]]
 
 
-def shown_cores(records: Records, layer: str, low_ps: int, high_ps: int) -> ShownCores | None:
+def shown_cores(records: RecordsByUnit, layer: str, low_ps: int, high_ps: int) -> ShownCores | None:
     """``{of, working, busiest, middle, idlest}``: how many cores there are and work on ``layer``, and numbers of three.
 
     By the time in which their computing engines run its commands in [low, high), of equals by number; by all engines
@@ -73,7 +73,7 @@ def sentence(cores: Mapping[str, Any] | None) -> str:
     )
 
 
-def _worked_ps(records: Records, layer: str, low_ps: int, high_ps: int, *, movers: bool) -> dict[int, int]:
+def _worked_ps(records: RecordsByUnit, layer: str, low_ps: int, high_ps: int, *, movers: bool) -> dict[int, int]:
     """Picoseconds by core, of those with any."""
     found: dict[int, int] = {}
     for unit, done in records.items():
@@ -99,7 +99,7 @@ def _within(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) ->
 LAYERS = 4
 PIXELS = 500
 
-Stretch = tuple[int, int, str, str]
+TimelineStretch = tuple[int, int, str, str]
 
 
 def slowest(layers: Sequence[LayerResult], most: int = LAYERS) -> list[LayerResult]:
@@ -114,7 +114,7 @@ def slowest(layers: Sequence[LayerResult], most: int = LAYERS) -> list[LayerResu
     return list(kinds.values())[:most]
 
 
-def timeline(activity: Activity, states: Mapping[str, Timeline], layers: Sequence[LayerResult]) -> list[Window]:
+def timeline(activity: Activity, states: Mapping[str, Timeline], layers: Sequence[LayerResult]) -> list[WindowDetails]:
     """One window per slow layer: ``{layer, cycles_start, cycles_end, units: {unit: [stretch, ...]}}``.
 
     ``states``: the timeline of every unit. Of many cores ``cores`` says beside it which are among the units.
@@ -122,7 +122,7 @@ def timeline(activity: Activity, states: Mapping[str, Timeline], layers: Sequenc
     return [_window(activity, states, layer) for layer in slowest(layers)]
 
 
-def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResult) -> Window:
+def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResult) -> WindowDetails:
     low, high, hz = layer.cycles_start, layer.cycles_end, activity.clock_hz
     cores = shown_cores(activity.records, layer.name, edge_ps(low, hz), edge_ps(high, hz))
     units = {}
@@ -133,7 +133,7 @@ def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResu
         _fill(found, work, edges_ps, causes, edge_ps(low, hz), edge_ps(high, hz))
         if found.done:
             units[unit] = found.done
-    window: Window = {"layer": layer.name, "cycles_start": low, "cycles_end": high, "units": units}
+    window: WindowDetails = {"layer": layer.name, "cycles_start": low, "cycles_end": high, "units": units}
     if cores:
         window["cores"] = cores
     return window
@@ -175,7 +175,7 @@ class _Stretches:
         self.done.append([start, end, cause, state])
 
 
-def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> Iterator[Stretch]:
+def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> Iterator[TimelineStretch]:
     """Phases of the commands that run in [low, high)."""
     first = bisect_right(records, low_ps, key=lambda record: record.end_ps)
     for at in range(first, len(records)):
@@ -188,7 +188,12 @@ def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> I
 
 
 def _fill(
-    found: _Stretches, work: Iterator[Stretch], edges_ps: list[int], causes: list[str], low_ps: int, high_ps: int
+    found: _Stretches,
+    work: Iterator[TimelineStretch],
+    edges_ps: list[int],
+    causes: list[str],
+    low_ps: int,
+    high_ps: int,
 ) -> None:
     """Add ``work``, and between its stretches what the unit waits for: ``causes[i]`` from edge i to the next."""
     now = low_ps

@@ -70,7 +70,7 @@ PS_PER_US = 1_000_000
 BINS = 2000  # windows of the counters of memories over the run
 UNITS, COUNTERS = 1, 2  # process ids
 
-Event = dict[str, Any]
+TraceEvent = dict[str, Any]
 
 
 def trace_json(result: Result, program: Program | None = None) -> str:
@@ -96,7 +96,7 @@ def trace_json(result: Result, program: Program | None = None) -> str:
     return f'{head}"traceEvents":[\n{lines}\n]}}\n'
 
 
-def _names(activity: Activity) -> Iterator[Event]:
+def _names(activity: Activity) -> Iterator[TraceEvent]:
     yield {"ph": "M", "pid": UNITS, "tid": 0, "name": "process_name", "args": {"name": "units"}}
     yield {
         "ph": "M",
@@ -110,7 +110,7 @@ def _names(activity: Activity) -> Iterator[Event]:
         yield {"ph": "M", "pid": UNITS, "tid": tid, "name": "thread_sort_index", "args": {"sort_index": tid}}
 
 
-def _commands(activity: Activity) -> Iterator[Event]:
+def _commands(activity: Activity) -> Iterator[TraceEvent]:
     for tid, unit in enumerate(sorted(activity.records), start=1):
         for record in activity.records[unit]:
             if record.start_ps > record.head_ps:
@@ -133,7 +133,7 @@ def _commands(activity: Activity) -> Iterator[Event]:
             yield from _phases(tid, record)
 
 
-def _phases(tid: int, record: Record) -> Iterator[Event]:
+def _phases(tid: int, record: Record) -> Iterator[TraceEvent]:
     if len(record.phases) < 2:
         return
     since = record.start_ps
@@ -143,19 +143,19 @@ def _phases(tid: int, record: Record) -> Iterator[Event]:
         since = until
 
 
-def _waits_for(activity: Activity, record: Record) -> Event:
+def _waits_for(activity: Activity, record: Record) -> TraceEvent:
     if record.critical is None:
         return {}
     unit, index = record.critical
     return {"unit": unit, "command": activity.records[unit][index].name}
 
 
-def _span(tid: int, category: str, name: str, start_ps: int, end_ps: int, args: Event) -> Event:
+def _span(tid: int, category: str, name: str, start_ps: int, end_ps: int, args: TraceEvent) -> TraceEvent:
     times = {"ts": start_ps / PS_PER_US, "dur": (end_ps - start_ps) / PS_PER_US}
     return {"ph": "X", "pid": UNITS, "tid": tid, "cat": category, "name": name, **times, "args": args}
 
 
-def _bandwidth(activity: Activity) -> Iterator[Event]:
+def _bandwidth(activity: Activity) -> Iterator[TraceEvent]:
     """GB/s of each memory, read and written, averaged over windows of 1/BINS of the run."""
     total_ps, bins = activity.total_ps, min(BINS, activity.total_ps)
     for memory, streams in activity.bandwidth.by_memory.items():
@@ -169,7 +169,7 @@ def _bandwidth(activity: Activity) -> Iterator[Event]:
             yield _counter(f"{memory} GB/s", start_ps, values)
 
 
-def _rows(activity: Activity) -> Iterator[Event]:
+def _rows(activity: Activity) -> Iterator[TraceEvent]:
     """Row-hit rate of each DRAM part in the windows in which something moved, and its row conflicts in all."""
     total_ps, bins = activity.total_ps, min(BINS, activity.total_ps)
     for memory in sorted(activity.dram):
@@ -191,7 +191,7 @@ def _gb_per_s(size_bytes: int, window_ps: int) -> float:
     return round(size_bytes * 1000 / window_ps, 4)
 
 
-def _power(result: Result) -> Iterator[Event]:
+def _power(result: Result) -> Iterator[TraceEvent]:
     for time_s, watts in result.power_trace:
         yield {
             "ph": "C",
@@ -203,11 +203,11 @@ def _power(result: Result) -> Iterator[Event]:
         }
 
 
-def _occupancy(program: Program, activity: Activity) -> Iterator[Event]:
+def _occupancy(program: Program, activity: Activity) -> Iterator[TraceEvent]:
     for memory, levels in occupancy(program, activity).items():
         for time_ps, held in levels:
             yield _counter(f"{memory} bytes held by rings", time_ps, {"bytes": held})
 
 
-def _counter(name: str, time_ps: int, values: dict[str, float]) -> Event:
+def _counter(name: str, time_ps: int, values: dict[str, float]) -> TraceEvent:
     return {"ph": "C", "pid": COUNTERS, "tid": 0, "name": name, "ts": time_ps / PS_PER_US, "args": values}

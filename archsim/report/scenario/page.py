@@ -87,7 +87,7 @@ def markdown(summary: Summary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(table: rows.Table) -> list[str]:
+def _table(table: rows.TextTable) -> list[str]:
     heads, body = table
     texts = [[plain.markdown(cell) for cell in line] for line in (heads, *body)]
     return [f"| {' | '.join(line)} |" for line in (texts[0], ["---"] * len(heads), *texts[1:])]

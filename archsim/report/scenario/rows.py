@@ -5,17 +5,17 @@ from __future__ import annotations
 from archsim.ir.result import Summary
 from archsim.report.kit.number_format import NONE, count, percent, si
 
-Row = tuple[str, ...]
-Table = tuple[Row, list[Row]]  # headings, rows
+TextRow = tuple[str, ...]
+TextTable = tuple[TextRow, list[TextRow]]  # headings, rows
 
 
-def streams(summary: Summary) -> Table:
+def streams(summary: Summary) -> TextTable:
     """A row per stream, and one for the chip at rest."""
     heads = (
         "stream", "model", "rate", "deadline", "run", "worst response", "mean", "least slack", "misses", "load",
         "energy a frame", "power",
     )  # fmt: skip
-    rows: list[Row] = [
+    rows: list[TextRow] = [
         (
             name,
             row["model"],
@@ -35,10 +35,10 @@ def streams(summary: Summary) -> Table:
     return heads, rows
 
 
-def points(summary: Summary) -> Table:
+def points(summary: Summary) -> TextTable:
     """A row per operating point, the one taken marked."""
     heads = ("point", "set", "load", "misses", "worst", "at rest", "peak", "average")
-    rows: list[Row] = [
+    rows: list[TextRow] = [
         (
             f"{row['point']} \N{LEFTWARDS ARROW}" if row["point"] == summary["point"] else row["point"],
             ", ".join(f"{key.rpartition('.')[2]} {value}" for key, value in row["set"].items()),
@@ -54,10 +54,10 @@ def points(summary: Summary) -> Table:
     return heads, rows
 
 
-def rest(summary: Summary) -> Table:
+def rest(summary: Summary) -> TextTable:
     """What each part draws at rest, and where that figure comes from."""
     sources = summary["details"]["sources"]
-    rows: list[Row] = []
+    rows: list[TextRow] = []
     for name, watts in summary["idle_breakdown_w"].items():
         kind = "idle" if f"{name}.idle" in sources else "leakage"
         rows.append((name, si(watts, "W"), "stated" if kind == "idle" else "leakage", sources[f"{name}.{kind}"]))

@@ -8,12 +8,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from archsim.report.kit.text_grid import Column, Grid, Kind
+from archsim.report.kit.text_grid import ColumnKind, GridColumn, TextGrid
 from archsim.report.run.terminal import FiguresGrid
 from archsim.report.scenario import rows
 from archsim.report.scenario.words import headline, sentences, setting, title
 
-KINDS: Mapping[str, Kind] = {"stream": "name", "point": "name", "model": "name", "set": "word"}
+KINDS: Mapping[str, ColumnKind] = {"stream": "name", "point": "name", "model": "name", "set": "word"}
 ASIDE = ("load", "run", "least slack", "mean", "energy a frame", "deadline", "model")
 
 
@@ -37,8 +37,8 @@ def show(summary: Mapping[str, Any], console: Console) -> None:
         console.print(Text(f"warning: {warning}", style="yellow"))
 
 
-def _grid(table: rows.Table, *aside: str) -> Grid:
+def _grid(table: rows.TextTable, *aside: str) -> TextGrid:
     """Columns of ``aside`` are the first to go where room is short, the last of them first of all."""
     heads, body = table
     ranks = {name: rank for rank, name in enumerate(aside, start=1)}
-    return Grid([Column(name, KINDS.get(name, "number"), ranks.get(name, 0)) for name in heads], body)
+    return TextGrid([GridColumn(name, KINDS.get(name, "number"), ranks.get(name, 0)) for name in heads], body)

@@ -16,17 +16,17 @@ from archsim.report.charts.tornado import tornado
 from archsim.report.kit.svg import both
 from archsim.report.kit.templates import page
 
-Digest = Mapping[str, Any]
+SweepDigest = Mapping[str, Any]
 WITHIN_HEAD = "within the band of"  # so many other points of the front
 
 
-def html(digest: Digest) -> str:
+def html(digest: SweepDigest) -> str:
     """The page; equal digests give equal bytes."""
     models = [_charted(digest, model) for model in digest["models"]]
     return page("sweep.html.j2", {**digest, "version": __version__, "models": models, "setting": setting(digest)})
 
 
-def markdown(digest: Digest) -> str:
+def markdown(digest: SweepDigest) -> str:
     """The same in words and tables."""
     lines = [f"# Sweep {escaped(digest['title'])}", "", escaped(setting(digest)), ""]
     columns = [*digest["axes"], *(goal["key"] for goal in digest["goals"])]
@@ -48,7 +48,7 @@ def at_cost(model: Mapping[str, Any]) -> bool:
     return any(point["fidelity"] == "cost" for point in model["front"])
 
 
-def setting(digest: Digest) -> str:
+def setting(digest: SweepDigest) -> str:
     """Chip, models, objectives, constraints, how points were chosen and what came of the rows."""
     counts = ", ".join(f"{count} {status}" for status, count in digest["counts"].items())
     goals = ", ".join(goal["name"] for goal in digest["goals"])
@@ -58,7 +58,7 @@ def setting(digest: Digest) -> str:
     )
 
 
-def _charted(digest: Digest, model: Mapping[str, Any]) -> dict[str, Any]:
+def _charted(digest: SweepDigest, model: Mapping[str, Any]) -> dict[str, Any]:
     goals = [goal["key"] for goal in digest["goals"]]
     first, *others = digest["goals"]
     pairs = [(first, other) for other in others] or [(first, first)]

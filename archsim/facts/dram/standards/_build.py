@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from archsim.base.errors import ConfigError
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Device, Dram
-from archsim.facts.dram.families import Family
-from archsim.facts.dram.standards._resolve import Clock, check_counts, check_width, ranks_and_density
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import DramChannel, DramMemory
+from archsim.facts.dram.families import DramFamily
+from archsim.facts.dram.standards._resolve import CommandClock, check_counts, check_width, ranks_and_density
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Die:
+class DramDie:
     """What one density is: a device of ``Channel.die_bits``, or a native channel of the standards that have none.
 
     ``banks`` per bank group, ``groups`` per rank, all stacks' ones together; ``columns`` in bursts.
@@ -28,7 +28,7 @@ class Die:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Channel:
+class NativeChannel:
     """A standard's native channel: what has a command bus of its own.
 
     Channels of a chip are ``unit_bits`` to ``most_bits`` wide; wider than ``native_bits`` they are several native
@@ -38,13 +38,13 @@ class Channel:
     """
 
     standard: str
-    family: Family
+    family: DramFamily
     unit_bits: int
     native_bits: int
     most_bits: int
     transfers: int
     burst: int
-    dies: Mapping[int, Die]
+    dies: Mapping[int, DramDie]
     die_bits: int = 0
     pseudo_channels: int = 1
     refresh_banks: int = 0
@@ -55,11 +55,11 @@ class Channel:
         """Of a burst on the data bus."""
         return self.burst // self.transfers
 
-    def clock(self, speed_mts: int) -> Clock:
+    def clock(self, speed_mts: int) -> CommandClock:
         """The command clock."""
-        return Clock(speed_mts * 1_000_000 // self.transfers)
+        return CommandClock(speed_mts * 1_000_000 // self.transfers)
 
-    def fitted(self, width_bits: int, channels: int, capacity_bytes: int) -> Fitted:
+    def fitted(self, width_bits: int, channels: int, capacity_bytes: int) -> FittedChannel:
         """Native channels, their width, ranks and density; raises ConfigError for what the standard does not have."""
         check_width(self.standard, width_bits, self.unit_bits, self.most_bits)
         check_counts(self.standard, channels, width_bits, self.native_bits, capacity_bytes)
@@ -75,14 +75,14 @@ class Channel:
         if ranks > self.most_ranks:
             most = native * max(self.dies) >> 3
             raise ConfigError(f"{self.standard}: capacity: found {capacity_bytes} B; allowed at most {most} GiB")
-        return Fitted(self, native, native_bits, ranks, density_gbit, capacity_bytes)
+        return FittedChannel(self, native, native_bits, ranks, density_gbit, capacity_bytes)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedChannel:
     """A native channel with its density chosen."""
 
-    channel: Channel
+    channel: NativeChannel
     native: int
     native_bits: int
     ranks: int
@@ -90,11 +90,11 @@ class Fitted:
     capacity_bytes: int
 
     @property
-    def die(self) -> Die:
+    def die(self) -> DramDie:
         """Of the density."""
         return self.channel.dies[self.density_gbit]
 
-    def interval_of_banks(self, t_refi_ps: int, clock: Clock) -> int:
+    def interval_of_banks(self, t_refi_ps: int, clock: CommandClock) -> int:
         """Whole cycles, at most, from one refresh bank by bank to the next on a channel.
 
         Each bank gets one within ``t_refi_ps``, which JEDEC states as the longest average, and each is of several
@@ -108,10 +108,12 @@ class Fitted:
         """Pseudo-channels."""
         return self.channel.pseudo_channels
 
-    def dram(self, clock: Clock, t: Timings, source: str, activate_window: int = 0, clock_linger: int = 0) -> Dram:
+    def dram(
+        self, clock: CommandClock, t: DramTimings, source: str, activate_window: int = 0, clock_linger: int = 0
+    ) -> DramMemory:
         """All of it."""
         family, die = self.channel.family, self.die
-        device = Device(
+        device = DramChannel(
             standard=self.channel.standard,
             clock_hz=clock.hz,
             ranks=self.ranks * self.buses,
@@ -131,4 +133,4 @@ class Fitted:
             activate_window=activate_window,
             clock_linger=clock_linger,
         )
-        return Dram(device=device, channels=self.native, capacity_bytes=self.capacity_bytes, source=source)
+        return DramMemory(device=device, channels=self.native, capacity_bytes=self.capacity_bytes, source=source)

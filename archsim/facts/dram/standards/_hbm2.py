@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import DramMemory
 from archsim.facts.dram.families import HBM2
-from archsim.facts.dram.standards._build import Channel, Die
+from archsim.facts.dram.standards._build import DramDie, NativeChannel
 
 _T_REFI_PS = 3_900_000
 _BL, _CCD_L = 2, 4
@@ -19,7 +19,7 @@ _T_RFC_PS = {2: (160_000, 160_000), 4: (260_000, 160_000), 8: (350_000, 160_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
+class Hbm2Grade:
     """Timings of a speed in cycles."""
 
     cl: int
@@ -34,9 +34,9 @@ class Grade:
     wtr_l: int
 
 
-def channel(standard: str) -> Channel:
+def channel(standard: str) -> NativeChannel:
     """The native channel, 128 b."""
-    return Channel(
+    return NativeChannel(
         standard=standard,
         family=HBM2,
         unit_bits=64,
@@ -48,20 +48,20 @@ def channel(standard: str) -> Channel:
         refresh_banks=1,
         most_ranks=1,
         dies={
-            gbit: Die(groups=4, banks=4, columns=32, t_rfc_ps=all_banks, t_rfc_bank_ps=one)
+            gbit: DramDie(groups=4, banks=4, columns=32, t_rfc_ps=all_banks, t_rfc_bank_ps=one)
             for gbit, (all_banks, one) in _T_RFC_PS.items()
         },
     )
 
 
 def by_commands(
-    standard: str, speed_mts: int, grade: Grade, width_bits: int, channels: int, capacity_bytes: int, origin: str
-) -> Dram:
+    standard: str, speed_mts: int, grade: Hbm2Grade, width_bits: int, channels: int, capacity_bytes: int, origin: str
+) -> DramMemory:
     """A memory at a grade; ``origin``: where its timings come from."""
     native = channel(standard)
     part, clock = native.fitted(width_bits, channels, capacity_bytes), native.clock(speed_mts)
     rrd = clock.cycles(4_000, least=4)
-    timings = Timings(
+    timings = DramTimings(
         bl=_BL,
         bl_long=_BL,
         cl=grade.cl,

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import DramMemory
 from archsim.facts.dram.families import LPDDR4
-from archsim.facts.dram.standards._build import Channel, Die
+from archsim.facts.dram.standards._build import DramDie, NativeChannel
 from archsim.facts.dram.standards._resolve import speed_grade
 
 _NATIVE_BITS = 16
@@ -59,7 +59,7 @@ _GRADES = {
 SPEEDS_MTS = tuple(_GRADES)
 USUAL_CHANNEL = (16, 1 << 30)  # 8 Gb
 
-_CHANNEL = Channel(
+_CHANNEL = NativeChannel(
     standard="lpddr4",  # or LPDDR4X
     family=LPDDR4,
     unit_bits=_NATIVE_BITS,
@@ -69,7 +69,7 @@ _CHANNEL = Channel(
     burst=16,
     refresh_banks=1,
     dies={
-        gbit: Die(groups=1, banks=_BANKS, columns=_COLUMNS // 16, t_rfc_ps=t, t_rfc_bank_ps=_T_RFC_BANK_PS[gbit])
+        gbit: DramDie(groups=1, banks=_BANKS, columns=_COLUMNS // 16, t_rfc_ps=t, t_rfc_bank_ps=_T_RFC_BANK_PS[gbit])
         for gbit, t in _T_RFC_PS.items()
     },
 )
@@ -77,7 +77,7 @@ _CHANNEL = Channel(
 
 def by_commands(
     standard: str, speed_mts: int, width_bits: int, channels: int, capacity_bytes: int, origin: str
-) -> Dram:
+) -> DramMemory:
     """LPDDR4 or LPDDR4X at one of ``SPEEDS_MTS``, widths of 16 to 128 bits; raises ConfigError on anything else.
 
     ``origin``: where the timings come from.
@@ -88,7 +88,7 @@ def by_commands(
     ras, rp = clock.cycles(_T_RAS_PS, least=3), clock.cycles(_T_RP_PS, least=4)
     rcd, rrd = clock.cycles(_T_RCD_PS, least=4), clock.cycles(grade.t_rrd_ps, least=4)
     strobe, one = clock.cycles(_T_DQSCK_PS), clock.cycles(part.die.t_rfc_bank_ps)
-    timings = Timings(
+    timings = DramTimings(
         bl=_BURST_CYCLES,
         bl_long=_BURST_CYCLES,
         cl=grade.rl,

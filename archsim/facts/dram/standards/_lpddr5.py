@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import DramMemory
 from archsim.facts.dram.families import LPDDR5
-from archsim.facts.dram.standards._build import Channel, Die
+from archsim.facts.dram.standards._build import DramDie, NativeChannel
 
 _BL, _BL_LONG = 2, 4  # cycles of a burst on the bus, and inside its bank group
 _ACTIVATE_WINDOW = 8  # tAAD
@@ -23,7 +23,7 @@ _T_RFC_PS |= {32: (380_000, 210_000)}  # tRFCab and tRFCpb by channel density in
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
+class Lpddr5Grade:
     """A speed with its read and write latency in cycles."""
 
     speed_mts: int
@@ -31,9 +31,9 @@ class Grade:
     wl: int
 
 
-def channel(standard: str) -> Channel:
+def channel(standard: str) -> NativeChannel:
     """The native channel, 16 b."""
-    return Channel(
+    return NativeChannel(
         standard=standard,
         family=LPDDR5,
         unit_bits=16,
@@ -43,7 +43,7 @@ def channel(standard: str) -> Channel:
         burst=16,
         refresh_banks=2,
         dies={
-            gbit: Die(groups=4, banks=4, columns=64, t_rfc_ps=all_banks, t_rfc_bank_ps=one)
+            gbit: DramDie(groups=4, banks=4, columns=64, t_rfc_ps=all_banks, t_rfc_bank_ps=one)
             for gbit, (all_banks, one) in _T_RFC_PS.items()
         },
     )
@@ -51,18 +51,18 @@ def channel(standard: str) -> Channel:
 
 def by_commands(
     standard: str,
-    grade: Grade,
+    grade: Lpddr5Grade,
     width_bits: int,
     channels: int,
     capacity_bytes: int,
     source: Callable[[int, int], str],
-) -> Dram:
+) -> DramMemory:
     """A memory at a grade; ``source`` of a speed and a density."""
     native = channel(standard)
     part, clock = native.fitted(width_bits, channels, capacity_bytes), native.clock(grade.speed_mts)
     ras, rp, rcd = clock.cycles(42_000), clock.cycles(18_000), clock.cycles(18_000)
     rrd = clock.cycles(5_000)
-    timings = Timings(
+    timings = DramTimings(
         bl=_BL,
         bl_long=_BL_LONG,
         cl=grade.rl,

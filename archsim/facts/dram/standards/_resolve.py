@@ -15,7 +15,7 @@ MOST_CHANNELS = 1 << 10  # native ones; eight HBM3 stacks have 128 of 64 b
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class CommandClock:
     """A DRAM command clock, in Hz."""
 
     hz: int

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import DramMemory
 from archsim.facts.dram.families import DDR
-from archsim.facts.dram.standards._build import Channel, Die
+from archsim.facts.dram.standards._build import DramDie, NativeChannel
 from archsim.facts.dram.standards._resolve import speed_grade
 
 _BURST_CYCLES = 4  # burst length 8, two transfers per cycle
@@ -45,7 +45,7 @@ _GRADES = {
 SPEEDS_MTS = tuple(_GRADES)
 USUAL_CHANNEL = (64, 4 << 30)  # one rank of x8 dies of 4 Gb
 
-_CHANNEL = Channel(
+_CHANNEL = NativeChannel(
     standard="ddr3",
     family=DDR,
     unit_bits=8,
@@ -54,16 +54,16 @@ _CHANNEL = Channel(
     transfers=2,
     burst=8,
     die_bits=8,
-    dies={gbit: Die(groups=1, banks=_BANKS, columns=_COLUMNS // 8, t_rfc_ps=t) for gbit, t in _T_RFC_PS.items()},
+    dies={gbit: DramDie(groups=1, banks=_BANKS, columns=_COLUMNS // 8, t_rfc_ps=t) for gbit, t in _T_RFC_PS.items()},
 )
 
 
-def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramMemory:
     """DDR3 at 1066 to 2133 MT/s, channels of 8 to 64 bits; raises ConfigError on anything else."""
     grade, part = speed_grade("ddr3", _GRADES, speed_mts), _CHANNEL.fitted(width_bits, channels, capacity_bytes)
     clock = _CHANNEL.clock(speed_mts)
     ras, rrd = clock.cycles(grade.t_ras_ps), clock.cycles(grade.t_rrd_ps, least=4)
-    timings = Timings(
+    timings = DramTimings(
         bl=_BURST_CYCLES,
         bl_long=_BURST_CYCLES,
         cl=grade.cl,

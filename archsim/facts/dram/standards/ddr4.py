@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import DramMemory
 from archsim.facts.dram.families import DDR
-from archsim.facts.dram.standards._build import Channel, Die
+from archsim.facts.dram.standards._build import DramDie, NativeChannel
 from archsim.facts.dram.standards._resolve import speed_grade
 
 _BURST_CYCLES = 4  # burst length 8, two transfers per cycle
@@ -57,7 +57,7 @@ _GRADES = {  # CL, CWL, tRAS, tRRD_S, tRRD_L, tFAW, tCCD_L; times in ps
 SPEEDS_MTS = tuple(_GRADES)
 USUAL_CHANNEL = (64, 8 << 30)  # one rank of x8 dies of 8 Gb
 
-_CHANNEL = Channel(
+_CHANNEL = NativeChannel(
     standard="ddr4",
     family=DDR,
     unit_bits=8,
@@ -67,18 +67,18 @@ _CHANNEL = Channel(
     burst=_BURST_LENGTH,
     die_bits=8,
     dies={
-        gbit: Die(groups=_GROUPS, banks=_BANKS // _GROUPS, columns=_COLUMNS // _BURST_LENGTH, t_rfc_ps=t)
+        gbit: DramDie(groups=_GROUPS, banks=_BANKS // _GROUPS, columns=_COLUMNS // _BURST_LENGTH, t_rfc_ps=t)
         for gbit, t in _T_RFC_PS.items()
     },
 )
 
 
-def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramMemory:
     """DDR4 at 1600 to 3200 MT/s, channels of 8 to 64 bits; raises ConfigError on anything else."""
     grade, part = speed_grade("ddr4", _GRADES, speed_mts), _CHANNEL.fitted(width_bits, channels, capacity_bytes)
     clock = _CHANNEL.clock(speed_mts)
     ras = clock.cycles(grade.t_ras_ps)
-    timings = Timings(
+    timings = DramTimings(
         bl=_BURST_CYCLES,
         bl_long=_BURST_CYCLES,
         cl=grade.cl,

@@ -17,10 +17,10 @@ management, 2N command timing.
 
 from __future__ import annotations
 
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import DramMemory
 from archsim.facts.dram.families import DDR5
-from archsim.facts.dram.standards._build import Channel, Die
+from archsim.facts.dram.standards._build import DramDie, NativeChannel
 from archsim.facts.dram.standards._resolve import speed_grade
 
 _GROUPS = 8
@@ -41,7 +41,7 @@ _GRADES = {  # MT/s: CL, nRCD = nRP
 SPEEDS_MTS = tuple(_GRADES)
 USUAL_CHANNEL = (32, 8 << 30)  # one rank of x8 dies of 16 Gb
 
-_CHANNEL = Channel(
+_CHANNEL = NativeChannel(
     standard="ddr5",
     family=DDR5,
     unit_bits=8,
@@ -52,20 +52,20 @@ _CHANNEL = Channel(
     die_bits=8,
     refresh_banks=_GROUPS,
     dies={
-        8: Die(groups=_GROUPS, banks=2, columns=64, t_rfc_ps=195_000, t_rfc_bank_ps=115_000),
-        16: Die(groups=_GROUPS, banks=4, columns=64, t_rfc_ps=295_000, t_rfc_bank_ps=130_000),
-        32: Die(groups=_GROUPS, banks=4, columns=64, t_rfc_ps=410_000, t_rfc_bank_ps=190_000),
+        8: DramDie(groups=_GROUPS, banks=2, columns=64, t_rfc_ps=195_000, t_rfc_bank_ps=115_000),
+        16: DramDie(groups=_GROUPS, banks=4, columns=64, t_rfc_ps=295_000, t_rfc_bank_ps=130_000),
+        32: DramDie(groups=_GROUPS, banks=4, columns=64, t_rfc_ps=410_000, t_rfc_bank_ps=190_000),
     },
 )
 
 
-def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramMemory:
     """DDR5 at 3200 to 6400 MT/s, widths of 8 to 128 bits; raises ConfigError on anything else."""
     cl, rcd = speed_grade("ddr5", _GRADES, speed_mts)
     part, clock = _CHANNEL.fitted(width_bits, channels, capacity_bytes), _CHANNEL.clock(speed_mts)
     ras, one = clock.cycles(32_000), clock.cycles(part.die.t_rfc_bank_ps)
     preambles = 6 if speed_mts >= _LONG_PREAMBLE_MTS else 4
-    timings = Timings(
+    timings = DramTimings(
         bl=_BL,
         bl_long=_BL,
         cl=cl,

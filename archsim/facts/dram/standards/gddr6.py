@@ -14,10 +14,10 @@ pairs, pseudo-channel and x8 modes, CRC, write with mask.
 
 from __future__ import annotations
 
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import DramMemory
 from archsim.facts.dram.families import GDDR6
-from archsim.facts.dram.standards._build import Channel, Die
+from archsim.facts.dram.standards._build import DramDie, NativeChannel
 from archsim.facts.dram.standards._resolve import speed_grade
 
 _BL = 2
@@ -31,7 +31,7 @@ _SOURCES = {
 SPEEDS_MTS = tuple(_SOURCES)
 USUAL_CHANNEL = (16, 512 << 20)  # half of an 8 Gb device
 
-_CHANNEL = Channel(
+_CHANNEL = NativeChannel(
     standard="gddr6",
     family=GDDR6,
     unit_bits=16,
@@ -41,14 +41,14 @@ _CHANNEL = Channel(
     burst=16,
     refresh_banks=1,
     dies={
-        4: Die(groups=4, banks=4, columns=64, t_rfc_ps=120_000, t_rfc_bank_ps=60_000),
-        8: Die(groups=4, banks=4, columns=128, t_rfc_ps=190_000, t_rfc_bank_ps=95_000),
+        4: DramDie(groups=4, banks=4, columns=64, t_rfc_ps=120_000, t_rfc_bank_ps=60_000),
+        8: DramDie(groups=4, banks=4, columns=128, t_rfc_ps=190_000, t_rfc_bank_ps=95_000),
     },
     most_ranks=1,
 )
 
 
-def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramMemory:
     """GDDR6 at 12, 14 or 16 Gb/s, widths of 16 to 512 bits; raises ConfigError on anything else."""
     source = speed_grade("gddr6", _SOURCES, speed_mts)
     part, clock = _CHANNEL.fitted(width_bits, channels, capacity_bytes), _CHANNEL.clock(speed_mts)
@@ -58,7 +58,7 @@ def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) ->
         return -(-cycles * speed_mts // _TABLE_MTS)
 
     cl, cwl, rrd = scaled(24), scaled(6), scaled(8)
-    timings = Timings(
+    timings = DramTimings(
         bl=_BL,
         bl_long=_BL,
         cl=cl,

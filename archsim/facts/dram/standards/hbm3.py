@@ -17,10 +17,10 @@ count of banks that is no power of two), refresh management is not modelled.
 
 from __future__ import annotations
 
-from archsim.facts.dram.constraints import Timings
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.constraints import DramTimings
+from archsim.facts.dram.device import DramMemory
 from archsim.facts.dram.families import HBM3
-from archsim.facts.dram.standards._build import Channel, Die
+from archsim.facts.dram.standards._build import DramDie, NativeChannel
 from archsim.facts.dram.standards._resolve import speed_grade
 
 _BL = 2
@@ -30,7 +30,7 @@ _SPEEDS = {speed: None for speed in (4800, 5200, 5600, 6000, 6400)}
 SPEEDS_MTS = tuple(_SPEEDS)
 USUAL_CHANNEL = (64, 1 << 30)  # 8 Gb
 
-_CHANNEL = Channel(
+_CHANNEL = NativeChannel(
     standard="hbm3",
     family=HBM3,
     unit_bits=32,
@@ -42,13 +42,13 @@ _CHANNEL = Channel(
     refresh_banks=1,
     most_ranks=1,
     dies={
-        gbit: Die(groups=4 * stacks, banks=4, columns=32, t_rfc_ps=t, t_rfc_bank_ps=200_000, stacks=stacks)
+        gbit: DramDie(groups=4 * stacks, banks=4, columns=32, t_rfc_ps=t, t_rfc_bank_ps=200_000, stacks=stacks)
         for gbit, stacks, t in ((4, 1, 260_000), (8, 2, 350_000), (16, 4, 450_000))
     },
 )
 
 
-def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramMemory:
     """HBM3 at 4800 to 6400 MT/s, widths of 32 to 1024 bits, together whole 64 b; raises ConfigError otherwise."""
     speed_grade("hbm3", _SPEEDS, speed_mts)
     part, clock = _CHANNEL.fitted(width_bits, channels, capacity_bytes), _CHANNEL.clock(speed_mts)
@@ -59,7 +59,7 @@ def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) ->
 
     cl, cwl = scaled(20), scaled(10)
     ras, rp, apart = scaled(45), scaled(26), clock.cycles(8_000, least=3)
-    timings = Timings(
+    timings = DramTimings(
         bl=_BL,
         bl_long=_BL,
         cl=cl,

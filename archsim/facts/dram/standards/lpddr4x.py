@@ -8,13 +8,13 @@ What differs is energy (configs/dram/lpddr4x.yaml). Not modelled: single-ended s
 
 from __future__ import annotations
 
-from archsim.facts.dram.device import Dram
+from archsim.facts.dram.device import DramMemory
 from archsim.facts.dram.standards._lpddr4 import SPEEDS_MTS, by_commands
 
 __all__ = ["SPEEDS_MTS", "USUAL_CHANNEL", "dram"]
 USUAL_CHANNEL = (16, 1 << 30)  # 8 Gb, as SK hynix' 16 Gb die of two channels (press release, 9 January 2017)
 
 
-def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramMemory:
     """LPDDR4X at 1600 to 4267 MT/s, widths of 16 to 128 bits; raises ConfigError on anything else."""
     return by_commands("lpddr4x", speed_mts, width_bits, channels, capacity_bytes, "JESD209-4 with addendum 1")

@@ -16,8 +16,8 @@ banks 8 apart too; the reference configuration has the interval, and one bank).
 
 from __future__ import annotations
 
-from archsim.facts.dram.device import Dram
-from archsim.facts.dram.standards._lpddr5 import Grade, by_commands
+from archsim.facts.dram.device import DramMemory
+from archsim.facts.dram.standards._lpddr5 import Lpddr5Grade, by_commands
 from archsim.facts.dram.standards._resolve import speed_grade
 
 _GRADES = {
@@ -30,9 +30,9 @@ SPEEDS_MTS = tuple(_GRADES)
 USUAL_CHANNEL = (16, 1 << 30)  # 8 Gb
 
 
-def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramMemory:
     """LPDDR5 at 3200 to 6400 MT/s, widths of 16 to 128 bits; raises ConfigError on anything else."""
-    grade = Grade(speed_mts, *speed_grade("lpddr5", _GRADES, speed_mts))
+    grade = Lpddr5Grade(speed_mts, *speed_grade("lpddr5", _GRADES, speed_mts))
     return by_commands("lpddr5", grade, width_bits, channels, capacity_bytes, _source)
 
 

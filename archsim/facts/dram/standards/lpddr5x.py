@@ -8,8 +8,8 @@ at 10667 MT/s: estimated, the same nanoseconds. Not modelled: the enhanced DVFSC
 
 from __future__ import annotations
 
-from archsim.facts.dram.device import Dram
-from archsim.facts.dram.standards._lpddr5 import Grade, by_commands
+from archsim.facts.dram.device import DramMemory
+from archsim.facts.dram.standards._lpddr5 import Lpddr5Grade, by_commands
 from archsim.facts.dram.standards._resolve import speed_grade
 
 _GRADES = {7500: (20, 11), 8533: (23, 12), 9600: (26, 14), 10667: (29, 15)}  # MT/s: read, write latency in CK
@@ -17,9 +17,9 @@ SPEEDS_MTS = tuple(_GRADES)
 USUAL_CHANNEL = (16, 2 << 30)  # 16 Gb
 
 
-def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> Dram:
+def dram(speed_mts: int, width_bits: int, channels: int, capacity_bytes: int) -> DramMemory:
     """LPDDR5X at 7500 to 10667 MT/s, widths of 16 to 128 bits; raises ConfigError on anything else."""
-    grade = Grade(speed_mts, *speed_grade("lpddr5x", _GRADES, speed_mts))
+    grade = Lpddr5Grade(speed_mts, *speed_grade("lpddr5x", _GRADES, speed_mts))
     return by_commands("lpddr5x", grade, width_bits, channels, capacity_bytes, _source)
 
 

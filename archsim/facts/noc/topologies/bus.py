@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from archsim.facts.noc.topology import Link, Node, Topology, check_shape
+from archsim.facts.noc.topology import Link, NetworkNode, Topology, check_shape
 
 _IN, _OUT = 0, 1  # the arbiter, where all send, and the medium's end, where all listen
 
@@ -20,7 +20,7 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
         routers=2,
         ports=nodes + 1,
         links=(Link(_IN, nodes, _OUT, nodes, link_delay_cycles, 0, 1),),
-        nodes=tuple(Node(_IN, port, sink_router=_OUT) for port in range(nodes)),
+        nodes=tuple(NetworkNode(_IN, port, sink_router=_OUT) for port in range(nodes)),
         shape=(nodes,),
         bisection_links=1,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from archsim.facts.noc.topology import Node, Topology, check_shape
+from archsim.facts.noc.topology import NetworkNode, Topology, check_shape
 
 
 def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
@@ -15,7 +15,7 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
         routers=1,
         ports=nodes,
         links=(),
-        nodes=tuple(Node(0, port, link_delay_cycles) for port in range(nodes)),
+        nodes=tuple(NetworkNode(0, port, link_delay_cycles) for port in range(nodes)),
         shape=(nodes,),
         bisection_links=max(1, nodes // 2),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from archsim.facts.noc.topology import Link, Node, Topology, check_shape
+from archsim.facts.noc.topology import Link, NetworkNode, Topology, check_shape
 
 
 def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
@@ -23,7 +23,7 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
         routers=levels * width,
         ports=2 * arity,
         links=tuple(links),
-        nodes=tuple(Node(node // arity, node % arity, link_delay_cycles) for node in range(arity * width)),
+        nodes=tuple(NetworkNode(node // arity, node % arity, link_delay_cycles) for node in range(arity * width)),
         shape=(arity, levels),
         route=tuple(
             tuple(_port(level, word, node, arity) for node in range(arity * width))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from archsim.base.errors import ConfigError
-from archsim.facts.noc.topology import Link, Node, Topology, check_shape
+from archsim.facts.noc.topology import Link, NetworkNode, Topology, check_shape
 
 
 def build(shape: Sequence[int], link_delay_cycles: int = 1, links: Sequence[Sequence[int]] | None = None) -> Topology:
@@ -26,7 +26,7 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1, links: Sequence[Sequ
         routers=nodes,
         ports=1 + max(used, default=0),
         links=tuple(found),
-        nodes=tuple(Node(node, 0) for node in range(nodes)),
+        nodes=tuple(NetworkNode(node, 0) for node in range(nodes)),
         shape=(nodes,),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from archsim.facts.noc.topology import Link, Node, Topology, check_shape
+from archsim.facts.noc.topology import Link, NetworkNode, Topology, check_shape
 
 
 def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
@@ -26,7 +26,7 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
             links.append(Link(above, 1 + number % fans[level], below, 0, link_delay_cycles, 2 * level, 1))
             links.append(Link(below, 0, above, 1 + number % fans[level], link_delay_cycles, 2 * level + 1, -1))
     leaves = [
-        Node(firsts[-1] + leaf // fans[-1], 1 + leaf % fans[-1], link_delay_cycles)
+        NetworkNode(firsts[-1] + leaf // fans[-1], 1 + leaf % fans[-1], link_delay_cycles)
         for leaf in range(sizes[-1] * fans[-1])
     ]
     return Topology(
@@ -34,7 +34,7 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
         routers=sum(sizes),
         ports=1 + max(fans),
         links=tuple(links),
-        nodes=(Node(0, 0, link_delay_cycles), *leaves),
+        nodes=(NetworkNode(0, 0, link_delay_cycles), *leaves),
         shape=fans,
         bisection_links=max(1, fans[0] // 2),
     )

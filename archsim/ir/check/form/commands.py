@@ -17,15 +17,15 @@ from typing import get_args
 
 from archsim.base.errors import ConfigError, ProgramError
 from archsim.ir.check.form.declarations import known_name
-from archsim.ir.check.tokens.unrolled import Unrolled
-from archsim.ir.program import Command, Lookup, Loop, Node, Op, Program, Queue, Region, Tensor
+from archsim.ir.check.tokens.unrolled import UnrolledQueue
+from archsim.ir.program import Command, CommandLoop, Lookup, Op, PlacedTensor, Program, ProgramNode, Queue, Region
 from archsim.spec.architecture import Architecture
 
 MOST_ROWS = 2**32  # of a table: entries are drawn from 64 bits
 MOST_WEIGHTS = 2**27  # rows of a zipf table: a weight of 8 bytes each is held
 
 
-def check_lookup(command: Command, tensors: Iterable[Tensor], what: str) -> None:
+def check_lookup(command: Command, tensors: Iterable[PlacedTensor], what: str) -> None:
     """Raise ProgramError for a lookup that breaks a rule; its operands are there and its names are known."""
     lookup, table = command.index, command.table
     if lookup is None or table is None:
@@ -72,7 +72,7 @@ def _check_rows(lookup: Lookup, what: str) -> None:
         raise ProgramError(f"{what}: its trace names row {wrong[0]}; the table has rows 0 to {lookup.rows - 1}")
 
 
-def check_entries(queues: Iterable[Unrolled]) -> None:
+def check_entries(queues: Iterable[UnrolledQueue]) -> None:
     """Raise ProgramError for a concrete command that asks for entries before or behind those of its stream."""
     for queue in queues:
         looking = [text for text in queue.texts if text.command.index is not None]
@@ -156,9 +156,9 @@ class _Around:
     architecture: Architecture
 
 
-def _check_body(around: _Around, body: tuple[Node, ...], variables: tuple[str, ...]) -> None:
+def _check_body(around: _Around, body: tuple[ProgramNode, ...], variables: tuple[str, ...]) -> None:
     for node in body:
-        if isinstance(node, Loop):
+        if isinstance(node, CommandLoop):
             if node.trips < 1:
                 name = around.queue.name
                 raise ProgramError(f"loop '{node.var}' of {name} makes {node.trips} trips; allowed 1 or more")

@@ -16,16 +16,16 @@ from typing import NoReturn
 
 from archsim.base.errors import ProgramError, nearest
 from archsim.ir.dtypes import BYTES
-from archsim.ir.program import Command, Loop, Node, Program, Queue, Ring, Tensor, Token
+from archsim.ir.program import Command, CommandLoop, PlacedTensor, Program, ProgramNode, Queue, Ring, Token
 from archsim.spec.architecture import ROLES, Architecture
 from archsim.spec.memories import Memory
 from archsim.spec.network import core_of, instance, queue_core
 from archsim.spec.part import Part
 
-STORE_KINDS = {Tensor: "tensor", Ring: "ring"}
+STORE_KINDS = {PlacedTensor: "tensor", Ring: "ring"}
 
 
-def describe(store: Tensor | Ring) -> str:
+def describe(store: PlacedTensor | Ring) -> str:
     """``tensor 'x'`` or ``ring 'conv1.x'``, for messages."""
     return f"{STORE_KINDS[type(store)]} '{store.name}'"
 
@@ -73,10 +73,10 @@ def _check_names(what: str, names: Iterable[str]) -> None:
             raise ProgramError(f"{what} '{name}' is declared twice; every {what} has a name of its own")
 
 
-def _loop_variables(body: tuple[Node, ...]) -> list[str]:
+def _loop_variables(body: tuple[ProgramNode, ...]) -> list[str]:
     found = []
     for node in body:
-        if isinstance(node, Loop):
+        if isinstance(node, CommandLoop):
             found += [node.var, *_loop_variables(node.body)]
     return found
 
@@ -127,7 +127,7 @@ def _core(queue: Queue, architecture: Architecture) -> int:
     return core
 
 
-def _check_place(store: Tensor | Ring, places: Mapping[str, Memory], architecture: Architecture) -> None:
+def _check_place(store: PlacedTensor | Ring, places: Mapping[str, Memory], architecture: Architecture) -> None:
     """``places``: the explicit memories by the names under which Programs know them."""
     memory = places.get(store.memory)
     if memory is None:
@@ -145,7 +145,7 @@ def _check_place(store: Tensor | Ring, places: Mapping[str, Memory], architectur
         raise ProgramError(f"{describe(store)} has scale {store.scale}; allowed numbers above 0")
 
 
-def _refuse_memory(store: Tensor | Ring, architecture: Architecture) -> NoReturn:
+def _refuse_memory(store: PlacedTensor | Ring, architecture: Architecture) -> NoReturn:
     explicit = [memory for memory in architecture.memories if memory.filled_by == "dma"]
     names = sorted(_named(architecture.instances(memory)) for memory in explicit)
     hint = nearest(store.memory, [memory.name for memory in explicit])
@@ -160,7 +160,7 @@ def _named(instances: tuple[str, ...]) -> str:
     return instances[0] if len(instances) == 1 else f"{instances[0]} to {instances[-1]}"
 
 
-def _check_layout(tensor: Tensor) -> None:
+def _check_layout(tensor: PlacedTensor) -> None:
     what = describe(tensor)
     if len(tensor.shape) != len(tensor.strides):
         raise ProgramError(f"{what} has {len(tensor.shape)} axes but {len(tensor.strides)} strides")
@@ -184,11 +184,11 @@ def _check_ring(ring: Ring) -> None:
         raise ProgramError(f"{what} lists the readers ({', '.join(ring.readers)}); allowed one or more, each once")
 
 
-def commands_of(body: tuple[Node, ...]) -> list[Command]:
+def commands_of(body: tuple[ProgramNode, ...]) -> list[Command]:
     """Every command text of a body, in order."""
     found: list[Command] = []
     for node in body:
-        if isinstance(node, Loop):
+        if isinstance(node, CommandLoop):
             found += commands_of(node.body)
         else:
             found.append(node)
@@ -218,7 +218,7 @@ class _Owners:
     """Lookups of a Program's tokens and stores; ``takers`` and ``givers`` by token, of semaphores as they are seen."""
 
     def __init__(self, program: Program) -> None:
-        stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+        stores: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
         self.program = program
         self.stores = {store.name: store for store in stores}
         self.semaphores = {item.name for item in program.semaphores}
@@ -308,7 +308,7 @@ def check_reach(program: Program, architecture: Architecture) -> None:
     """Raise ProgramError for a command that computes in memories that are not its core's own."""
     if architecture.noc is None:
         return
-    stores: list[Tensor | Ring] = [*program.tensors, *program.rings]
+    stores: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
     cores = {name: core_of(name) for name in dict.fromkeys(store.memory for store in stores)}
     places = {store.name: (store.memory, cores[store.memory]) for store in stores}
     for queue in program.queues:

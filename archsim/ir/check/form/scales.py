@@ -8,22 +8,22 @@ from archsim.base.errors import ProgramError
 from archsim.ir.check.form.commands import MOVES
 from archsim.ir.check.form.declarations import known_name
 from archsim.ir.dtypes import element_range
-from archsim.ir.program import Command, Loop, Node, Program, Ring, Tensor
+from archsim.ir.program import Command, CommandLoop, PlacedTensor, Program, ProgramNode, Ring
 
-Stores = Mapping[str, Tensor | Ring]
+StoresByName = Mapping[str, PlacedTensor | Ring]
 _FACTORS = {"MATMUL": ("a", "b", "acc"), "VECTOR": ("in0", "in1", "out")}  # of what accumulates: factors, sum
 
 
 def check_numbers(program: Program) -> None:
     """Raise ProgramError for the first command whose numbers do not fit its operands."""
-    stores: dict[str, Tensor | Ring] = {t.name: t for t in program.tensors} | {r.name: r for r in program.rings}
+    stores: dict[str, PlacedTensor | Ring] = {t.name: t for t in program.tensors} | {r.name: r for r in program.rings}
     for queue in program.queues:
         _check_body(queue.name, queue.body, stores)
 
 
-def _check_body(queue: str, body: tuple[Node, ...], stores: Stores) -> None:
+def _check_body(queue: str, body: tuple[ProgramNode, ...], stores: StoresByName) -> None:
     for node in body:
-        if isinstance(node, Loop):
+        if isinstance(node, CommandLoop):
             _check_body(queue, node.body, stores)
             continue
         if node.op == "SYNC" and not node.extents:
@@ -47,7 +47,7 @@ def _check_extents(command: Command, what: str) -> None:
             raise ProgramError(f"{what}: extent '{extent.dim}' of {extent.size} moves no operand; allowed 1")
 
 
-def _check_move(command: Command, stores: Stores, what: str) -> None:
+def _check_move(command: Command, stores: StoresByName, what: str) -> None:
     """A move carries elements as they are, and fills with what they can hold."""
     for target in command.writes:
         low, high = element_range(stores[target.store].dtype)
@@ -68,7 +68,7 @@ def _check_move(command: Command, stores: Stores, what: str) -> None:
                 )
 
 
-def _check_product(command: Command, stores: Stores, what: str) -> None:
+def _check_product(command: Command, stores: StoresByName, what: str) -> None:
     regions = {region.operand: region for region in (*command.reads, *command.writes)}
     first, second, total = (regions.get(name) for name in _FACTORS[command.op])
     if first is None or second is None or total is None:

@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from archsim.base.arrays import IntArray
 from archsim.base.errors import ProgramError
 from archsim.ir.check.form.declarations import describe
-from archsim.ir.check.tokens.ledger import Ledger
-from archsim.ir.check.tokens.unrolled import Text
-from archsim.ir.program import Region, Ring, Tensor
+from archsim.ir.check.tokens.ledger import TokenLedger
+from archsim.ir.check.tokens.unrolled import NestText
+from archsim.ir.program import PlacedTensor, Region, Ring
 from archsim.ir.unroll import Step
 
 
 @dataclass(frozen=True, slots=True)
-class Accesses:
+class QueueAccesses:
     """Reads, or writes, of one store by one queue, in order: command ``index``, bytes [``low``, ``high``), operand.
 
     Bytes are tensor bytes or tape bytes; ``region`` numbers into ``Store.regions``.
@@ -43,41 +43,41 @@ class Accesses:
     high: IntArray
     region: IntArray
 
-    def pick(self, keep: NDArray[np.bool_]) -> Accesses:
+    def pick(self, keep: NDArray[np.bool_]) -> QueueAccesses:
         """Those where ``keep`` holds."""
-        return Accesses(self.queue, self.index[keep], self.low[keep], self.high[keep], self.region[keep])
+        return QueueAccesses(self.queue, self.index[keep], self.low[keep], self.high[keep], self.region[keep])
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class CheckedStore:
     """One tensor or ring and who reads and writes it, by queue.
 
     ``scatters``: what may be written, but need not be: the rows of a table.
     """
 
-    item: Tensor | Ring
-    ledger: Ledger
+    item: PlacedTensor | Ring
+    ledger: TokenLedger
     regions: Sequence[Region]
-    reads: Sequence[Accesses]
-    writes: Sequence[Accesses]
-    scatters: Sequence[Accesses]
+    reads: Sequence[QueueAccesses]
+    writes: Sequence[QueueAccesses]
+    scatters: Sequence[QueueAccesses]
 
     @property
-    def changes(self) -> list[Accesses]:
+    def changes(self) -> list[QueueAccesses]:
         """All that writes or may write."""
         return [*self.writes, *self.scatters]
 
-    def step(self, accesses: Accesses, at: int) -> Step:
+    def step(self, accesses: QueueAccesses, at: int) -> Step:
         """The concrete command of access number ``at``."""
         return self.ledger.steps[accesses.queue][int(accesses.index[at])]
 
-    def who(self, accesses: Accesses, at: int) -> str:
+    def who(self, accesses: QueueAccesses, at: int) -> str:
         """Command with loop indices and queue of access number ``at``, for messages."""
         return f"{self.step(accesses, at).where} of {self.ledger.name(accesses.queue)}"
 
     def bytes_text(self, low: int, high: int) -> str:
         """``bytes [0, 64) of tensor 'x'``; for rings the slot number and its own bytes."""
-        if isinstance(self.item, Tensor):
+        if isinstance(self.item, PlacedTensor):
             return f"bytes [{low}, {high}) of {describe(self.item)}"
         starts = slot_starts(self.item, self.ledger)
         slot = max(int(np.searchsorted(starts, low, side="right")) - 1, 0)
@@ -85,7 +85,7 @@ class Store:
         return f"bytes [{low - start}, {high - start}) of slot {slot} of {describe(self.item)}"
 
 
-def slot_starts(ring: Ring, ledger: Ledger) -> IntArray:
+def slot_starts(ring: Ring, ledger: TokenLedger) -> IntArray:
     """Tape byte at which each slot begins, in the order in which the writer takes them."""
     writer = ledger.steps[ledger.numbers[ring.writer]]
     claims = ledger.slots(ledger.numbers[ring.writer], ring)[0]
@@ -99,7 +99,7 @@ def slot_starts(ring: Ring, ledger: Ledger) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Heads:
+class GroupHeads:
     """Numbers of ``store`` and ``queue`` of groups of accesses."""
 
     store: IntArray
@@ -107,7 +107,7 @@ class Heads:
 
 
 def slot_begins(
-    ledger: Ledger, items: Sequence[Tensor | Ring], heads: Heads, index: IntArray, group: IntArray
+    ledger: TokenLedger, items: Sequence[PlacedTensor | Ring], heads: GroupHeads, index: IntArray, group: IntArray
 ) -> IntArray:
     """Tape byte of the current slot at each access, by command ``index`` in its ``group``; 0 for tensors.
 
@@ -125,7 +125,9 @@ def slot_begins(
     return begins
 
 
-def _slots(ledger: Ledger, items: Sequence[Tensor | Ring], heads: Heads, index: IntArray, group: IntArray) -> IntArray:
+def _slots(
+    ledger: TokenLedger, items: Sequence[PlacedTensor | Ring], heads: GroupHeads, index: IntArray, group: IntArray
+) -> IntArray:
     """Number of the slot that is held at each access, -1 if none; 0 for tensors."""
     rings = ledger.program.rings
     ring = heads.store - (len(items) - len(rings))
@@ -140,15 +142,15 @@ def _slots(ledger: Ledger, items: Sequence[Tensor | Ring], heads: Heads, index: 
     return np.where(on[group], slot, 0)
 
 
-Kind = Literal[0, 1, 2]
-READS: Kind = 0
-WRITES: Kind = 1
-SCATTERS: Kind = 2  # may write, but need not: the rows of a table
+AccessKind = Literal[0, 1, 2]
+READS: AccessKind = 0
+WRITES: AccessKind = 1
+SCATTERS: AccessKind = 2  # may write, but need not: the rows of a table
 AT_ONCE = 1 << 18  # pairs that are expanded together: bounds the memory of a question
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class AccessGroups:
     """``store``, ``kind`` and ``queue`` of each, its rows [``begin``, ``end``), and the ends of what it spans:
     commands ``first`` to ``last``, bytes [``low``, ``high``).
     """
@@ -165,36 +167,36 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class AccessTable:
     """``index`` of the command, bytes [``low``, ``high``) and operand (number into ``regions``) of each access.
 
     ``items``: tensors and rings by store number. ``texts``: the command text of each operand. ``group``: the group of
     each row.
     """
 
-    ledger: Ledger
-    items: Sequence[Tensor | Ring]
+    ledger: TokenLedger
+    items: Sequence[PlacedTensor | Ring]
     regions: Sequence[Region]
-    texts: Sequence[Text]
+    texts: Sequence[NestText]
     index: IntArray
     low: IntArray
     high: IntArray
     region: IntArray
     group: IntArray
-    groups: Groups
+    groups: AccessGroups
 
-    def accesses(self, group: int) -> Accesses:
+    def accesses(self, group: int) -> QueueAccesses:
         """The accesses of one group."""
         rows = slice(int(self.groups.begin[group]), int(self.groups.end[group]))
         queue = int(self.groups.queue[group])
-        return Accesses(queue, self.index[rows], self.low[rows], self.high[rows], self.region[rows])
+        return QueueAccesses(queue, self.index[rows], self.low[rows], self.high[rows], self.region[rows])
 
-    def store(self, number: int) -> Store:
+    def store(self, number: int) -> CheckedStore:
         """One store with its accesses by kind, each by queue."""
-        found: tuple[list[Accesses], list[Accesses], list[Accesses]] = ([], [], [])
+        found: tuple[list[QueueAccesses], list[QueueAccesses], list[QueueAccesses]] = ([], [], [])
         for group in self.of_store(number):
             found[int(self.groups.kind[group])].append(self.accesses(group))
-        return Store(self.items[number], self.ledger, self.regions, *found)
+        return CheckedStore(self.items[number], self.ledger, self.regions, *found)
 
     def of_store(self, number: int) -> range:
         """Numbers of the groups of one store."""

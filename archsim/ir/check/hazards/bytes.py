@@ -16,12 +16,12 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from archsim.base.arrays import BoolArray, IntArray
-from archsim.ir.check.hazards.accesses import READS, SCATTERS, Accesses, Store, Uses
+from archsim.ir.check.hazards.accesses import READS, SCATTERS, AccessTable, CheckedStore, QueueAccesses
 from archsim.ir.footprint import reachable
-from archsim.ir.program import Tensor
+from archsim.ir.program import PlacedTensor
 
 
-def meet(store: Store, one: Accesses, i: int, two: Accesses, j: int) -> tuple[int, int] | None:
+def meet(store: CheckedStore, one: QueueAccesses, i: int, two: QueueAccesses, j: int) -> tuple[int, int] | None:
     """First stretch [low, high) of bytes that access ``i`` of ``one`` and ``j`` of ``two`` share, or None."""
     low = min(int(one.low[i]), int(two.low[j]))
     size = max(int(one.high[i]), int(two.high[j])) - low
@@ -37,7 +37,7 @@ def meet(store: Store, one: Accesses, i: int, two: Accesses, j: int) -> tuple[in
     return low + start, low + start + length
 
 
-def missing_byte(store: Store, reads: Accesses, at: int, writes: Sequence[Accesses]) -> int | None:
+def missing_byte(store: CheckedStore, reads: QueueAccesses, at: int, writes: Sequence[QueueAccesses]) -> int | None:
     """First byte of read number ``at`` that none of ``writes`` covers, or None."""
     low = min([int(reads.low[at]), *(int(part.low.min()) for part in writes if len(part.index))])
     high = max([int(reads.high[at]), *(int(part.high.max()) for part in writes if len(part.index))])
@@ -49,7 +49,7 @@ def missing_byte(store: Store, reads: Accesses, at: int, writes: Sequence[Access
     return low + int(np.argmax(wanted)) if wanted.any() else None
 
 
-def _paint(canvas: BoolArray, origin: int, store: Store, accesses: Accesses, at: int, value: bool) -> None:
+def _paint(canvas: BoolArray, origin: int, store: CheckedStore, accesses: QueueAccesses, at: int, value: bool) -> None:
     """Set the bytes that an access touches; byte ``origin`` is the canvas's first, all of them lie inside it."""
     touched = reachable(store.regions[int(accesses.region[at])], store.step(accesses, at))
     first = int(accesses.low[at]) - origin
@@ -62,19 +62,19 @@ MOST_BYTES = 1 << 26  # of a tensor that is painted
 AT_ONCE = 1 << 20  # grains
 NOBODY = -1
 
-Shape = tuple[int, tuple[tuple[int, int], ...]]  # bytes of a run, (extent, stride bytes) over which it is repeated
-Shapes = list[tuple[Shape, IntArray]]  # with the places in their nest of the runs that have it
-Painted = tuple[IntArray, IntArray, Shape]  # first bytes and queues of the accesses of one shape
+RunShape = tuple[int, tuple[tuple[int, int], ...]]  # bytes of a run, (extent, stride bytes) over which it is repeated
+RunShapes = list[tuple[RunShape, IntArray]]  # with the places in their nest of the runs that have it
+PaintedBytes = tuple[IntArray, IntArray, RunShape]  # first bytes and queues of the accesses of one shape
 
 
-def owned_apart(uses: Uses, number: int, groups: IntArray) -> bool:
+def owned_apart(uses: AccessTable, number: int, groups: IntArray) -> bool:
     """Whether no two of ``groups`` of store ``number``, of different queues, meet where one writes.
 
     False where that is not so, and where it is not found out: for rings, lookups and large tensors.
     """
     item = uses.items[number]
     kinds = uses.groups.kind[groups]
-    if not isinstance(item, Tensor) or item.size_bytes > MOST_BYTES or (kinds == SCATTERS).any():
+    if not isinstance(item, PlacedTensor) or item.size_bytes > MOST_BYTES or (kinds == SCATTERS).any():
         return False
     writes = _by_shape(uses, groups[kinds != READS].tolist())
     reads = _by_shape(uses, groups[kinds == READS].tolist())
@@ -87,10 +87,10 @@ def owned_apart(uses: Uses, number: int, groups: IntArray) -> bool:
     return not any(((owner[at] != queue) & (owner[at] != NOBODY)).any() for at, queue in _grains(reads, grain))
 
 
-def _by_shape(uses: Uses, groups: Iterable[int]) -> list[Painted]:
+def _by_shape(uses: AccessTable, groups: Iterable[int]) -> list[PaintedBytes]:
     """The accesses of some groups by the shape of what they touch."""
-    found: dict[Shape, tuple[list[IntArray], list[IntArray]]] = {}
-    known: dict[tuple[int, ...], Shapes] = {}
+    found: dict[RunShape, tuple[list[IntArray], list[IntArray]]] = {}
+    known: dict[tuple[int, ...], RunShapes] = {}
     for group in groups:
         accesses = uses.accesses(group)
         for number in np.unique(accesses.region).tolist():
@@ -105,7 +105,7 @@ def _by_shape(uses: Uses, groups: Iterable[int]) -> list[Painted]:
     return [(lows, queues, shape) for lows, queues, shape in joined if len(lows)]
 
 
-def _shapes(uses: Uses, queue: int, number: int, known: dict[tuple[int, ...], Shapes]) -> Shapes:
+def _shapes(uses: AccessTable, queue: int, number: int, known: dict[tuple[int, ...], RunShapes]) -> RunShapes:
     """What the runs of an operand's text touch from their first byte on; ``known``: of those without clips and lookups,
     by the parts of commands that tell, which cores share."""
     region, text = uses.regions[number], uses.texts[number]
@@ -113,7 +113,7 @@ def _shapes(uses: Uses, queue: int, number: int, known: dict[tuple[int, ...], Sh
     plain = not region.clips and text.command.index is None
     if plain and parts in known:
         return known[parts]
-    found: dict[Shape, list[int]] = {}
+    found: dict[RunShape, list[int]] = {}
     for place in text.nest.runs[text.number].at.tolist():
         touched = reachable(region, uses.ledger.steps[queue][text.begin + place])
         found.setdefault((touched.run_bytes, touched.outer), []).append(place)
@@ -123,7 +123,7 @@ def _shapes(uses: Uses, queue: int, number: int, known: dict[tuple[int, ...], Sh
     return shapes
 
 
-def _grain(painted: Iterable[Painted]) -> int:
+def _grain(painted: Iterable[PaintedBytes]) -> int:
     """The largest number of bytes that divides all offsets, runs and strides."""
     grain = 0
     for lows, _, (run_bytes, outer) in painted:
@@ -131,7 +131,7 @@ def _grain(painted: Iterable[Painted]) -> int:
     return grain
 
 
-def _grains(painted: Iterable[Painted], grain: int) -> Iterator[tuple[IntArray, NDArray[np.int64]]]:
+def _grains(painted: Iterable[PaintedBytes], grain: int) -> Iterator[tuple[IntArray, NDArray[np.int64]]]:
     """Numbers of the grains that some accesses touch, one row each, and their queues as a column."""
     for lows, queues, (run_bytes, outer) in painted:
         inside = np.arange(run_bytes // grain)

@@ -19,19 +19,19 @@ from archsim.ir.check.hazards.accesses import (
     READS,
     SCATTERS,
     WRITES,
-    Groups,
-    Heads,
-    Kind,
-    Uses,
+    AccessGroups,
+    AccessKind,
+    AccessTable,
+    GroupHeads,
     slot_begins,
     slot_starts,
 )
-from archsim.ir.check.tokens.ledger import Ledger
-from archsim.ir.check.tokens.unrolled import Runs, Text
-from archsim.ir.program import Affine, Clip, Command, Extent, Program, Region, Ring, Tensor
+from archsim.ir.check.tokens.ledger import TokenLedger
+from archsim.ir.check.tokens.unrolled import NestText, TextRuns
+from archsim.ir.program import Affine, Clip, Command, Extent, PlacedTensor, Program, Region, Ring
 
 
-class Bounds(NamedTuple):
+class RunBounds(NamedTuple):
     """Places in the nest and bounding bytes [``low``, ``high``), from the constant offset on, of the runs that touch
     anything."""
 
@@ -40,13 +40,13 @@ class Bounds(NamedTuple):
     high: IntArray
 
 
-class Known:
+class EvaluatedTexts:
     """What was evaluated of texts, by the parts of commands as objects, which the compiler shares among cores."""
 
     def __init__(self) -> None:
         self._repeats: dict[tuple[int, ...], Repeats] = {}
 
-    def of(self, text: Text) -> Repeats:
+    def of(self, text: NestText) -> Repeats:
         """The runs of a text and of all that run alike, with equal extents."""
         command = text.command
         key = (id(text.nest), text.number, id(command.extents), id(command.fresh))
@@ -59,7 +59,7 @@ class Known:
 class Repeats:
     """The runs of a text in its nest that are not empty."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: NestText) -> None:
         runs = text.nest.runs[text.number]
         values = {extent.dim: _extent(extent, runs) for extent in text.command.extents}
         live = np.ones(len(runs.at), dtype=np.bool_)
@@ -70,9 +70,9 @@ class Repeats:
         self.text = text
         self.runs = runs if whole else runs.pick(live)
         self.extents = values if whole else {dim: _picked(value, live) for dim, value in values.items()}
-        self._bounds: dict[tuple[int | None, ...], Bounds] = {}
+        self._bounds: dict[tuple[int | None, ...], RunBounds] = {}
 
-    def bounds(self, region: Region, rows_above: int, only: bool | None) -> Bounds:
+    def bounds(self, region: Region, rows_above: int, only: bool | None) -> RunBounds:
         """Of ``region``, clamped and clipped; ``rows_above``: bytes from the first row of a looked-up table to its last
         one; ``only`` the runs that start afresh (True), or continue (False)."""
         terms = region.offset.terms
@@ -82,7 +82,7 @@ class Repeats:
             found = self._bounds[key] = self._bounds_of(region, rows_above, only)
         return found
 
-    def _bounds_of(self, region: Region, rows_above: int, only: bool | None) -> Bounds:
+    def _bounds_of(self, region: Region, rows_above: int, only: bool | None) -> RunBounds:
         low = _affine(Affine(0, region.offset.terms), self.runs)
         high = low + (region.element_bytes + rows_above)
         live = self._kept(only)
@@ -94,8 +94,8 @@ class Repeats:
             else:
                 high += (self.extents[dim] - 1) * stride
         if live.all():
-            return Bounds(self.runs.at, low, high)
-        return Bounds(self.runs.at[live], low[live], high[live])
+            return RunBounds(self.runs.at, low, high)
+        return RunBounds(self.runs.at[live], low[live], high[live])
 
     def _kept(self, only: bool | None) -> BoolArray:
         """Which runs are ``only`` asked for, None for all. Without a condition all start afresh."""
@@ -119,7 +119,7 @@ def _picked(value: int | IntArray, keep: BoolArray) -> int | IntArray:
     return value if isinstance(value, int) else value[keep]
 
 
-def _extent(extent: Extent, runs: Runs) -> int | IntArray:
+def _extent(extent: Extent, runs: TextRuns) -> int | IntArray:
     """Of each run; one number where nothing limits it."""
     if not extent.limits and extent.size > 0:
         return extent.size
@@ -129,7 +129,7 @@ def _extent(extent: Extent, runs: Runs) -> int | IntArray:
     return value
 
 
-def _affine(affine: Affine, runs: Runs) -> IntArray:
+def _affine(affine: Affine, runs: TextRuns) -> IntArray:
     value = np.full(len(runs.at), affine.const, dtype=np.int64)
     for var, coefficient in affine.terms:
         value += coefficient * runs.env[var]
@@ -137,11 +137,13 @@ def _affine(affine: Affine, runs: Runs) -> IntArray:
 
 
 FEW = 8  # runs of a text below which its mistakes are looked for run by run
-Touch = tuple[Region, Kind, bool | None]  # operand, what is done to it, only if fresh (True) or not (False)
+OperandTouch = tuple[
+    Region, AccessKind, bool | None
+]  # operand, what is done to it, only if fresh (True) or not (False)
 _START = {"MATMUL": "bias", "mac": "in2"}  # what accumulates (operation or vector function): where it begins
 
 
-def collect(program: Program, ledger: Ledger) -> Uses:
+def collect(program: Program, ledger: TokenLedger) -> AccessTable:
     """All accesses by tensor and ring; raises ProgramError for one outside its store or without a slot."""
     for ring in program.rings:
         if ring.retain:
@@ -154,14 +156,14 @@ def collect(program: Program, ledger: Ledger) -> Uses:
     return found.uses()
 
 
-class Column(NamedTuple):
+class OperandColumn(NamedTuple):
     """One operand of one command text. ``offset``: its constant one; ``touch``: which it is of the text's.
 
     ``begin`` of the nest in the queue; ``rank`` of the text there. ``few``: whether its runs are.
     """
 
     store: int
-    kind: Kind
+    kind: AccessKind
     queue: int
     begin: int
     offset: int
@@ -173,17 +175,17 @@ class Column(NamedTuple):
 class _Found:
     """Operands with their accesses, while they are collected."""
 
-    def __init__(self, program: Program, ledger: Ledger) -> None:
+    def __init__(self, program: Program, ledger: TokenLedger) -> None:
         self.ledger = ledger
-        self.items: list[Tensor | Ring] = [*program.tensors, *program.rings]
+        self.items: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
         self.numbers = {item.name: number for number, item in enumerate(self.items)}
-        self.known = Known()
+        self.known = EvaluatedTexts()
         self.regions: list[Region] = []
-        self.texts: list[Text] = []
-        self.columns: list[Column] = []
-        self.bounds: list[Bounds] = []
+        self.texts: list[NestText] = []
+        self.columns: list[OperandColumn] = []
+        self.bounds: list[RunBounds] = []
 
-    def add(self, queue: int, rank: int, text: Text) -> None:
+    def add(self, queue: int, rank: int, text: NestText) -> None:
         """Append what a command text of ``queue`` does to its operands."""
         command, nest, number, begin = text
         repeats, few = self.known.of(text), len(nest.runs[number].at) < FEW
@@ -195,14 +197,14 @@ class _Found:
                 store, offset = self.numbers[region.store], region.offset.const
                 self.regions.append(region)
                 self.texts.append(text)
-                self.columns.append(Column(store, kind, queue, begin, offset, rank, touch, few))
+                self.columns.append(OperandColumn(store, kind, queue, begin, offset, rank, touch, few))
                 self.bounds.append(bounds)
 
-    def uses(self) -> Uses:
+    def uses(self) -> AccessTable:
         """All accesses in their groups; those of rings on their tapes."""
         sizes = np.fromiter([len(bounds.at) for bounds in self.bounds], dtype=np.int64, count=len(self.bounds))
         region = np.repeat(np.arange(len(sizes)), sizes)
-        columns = np.array(self.columns, dtype=np.int64).reshape(-1, len(Column._fields))
+        columns = np.array(self.columns, dtype=np.int64).reshape(-1, len(OperandColumn._fields))
         store, kind, queue, begin, offset = columns.T[:5]
         index, low, high = (_joined(parts) for parts in (zip(*self.bounds, strict=True) if self.bounds else [()] * 3))
         index += begin[region]
@@ -214,7 +216,9 @@ class _Found:
             self._refuse_first(columns, region, index, low, high, wrong)
         return self._grouped(columns, region, index, low, high)
 
-    def _grouped(self, columns: IntArray, region: IntArray, index: IntArray, low: IntArray, high: IntArray) -> Uses:
+    def _grouped(
+        self, columns: IntArray, region: IntArray, index: IntArray, low: IntArray, high: IntArray
+    ) -> AccessTable:
         store, kind, queue = columns.T[:3]
         names, group = np.unique((store * 3 + kind) * len(self.ledger.steps) + queue, return_inverse=True)
         stride = max(map(len, self.ledger.steps), default=0) + 1
@@ -223,14 +227,14 @@ class _Found:
         group = group[region]
         begin, end = (np.searchsorted(group, np.arange(len(names)), side=side) for side in ("left", "right"))
         first = region[begin]
-        heads = Heads(store[first], queue[first])
+        heads = GroupHeads(store[first], queue[first])
         shift = slot_begins(self.ledger, self.items, heads, index, group)
         if len(shift) and shift.min() < 0:
             self._refuse_early(columns, region, index, group, shift)
         low, high = low + shift, high + shift
         spans = _spans(low, high, begin) if len(begin) else (low, high)
-        groups = Groups(store[first], kind[first], queue[first], begin, end, index[begin], index[end - 1], *spans)
-        return Uses(self.ledger, self.items, self.regions, self.texts, index, low, high, region, group, groups)
+        groups = AccessGroups(store[first], kind[first], queue[first], begin, end, index[begin], index[end - 1], *spans)
+        return AccessTable(self.ledger, self.items, self.regions, self.texts, index, low, high, region, group, groups)
 
     def _refuse_first(
         self, columns: IntArray, region: IntArray, index: IntArray, low: IntArray, high: IntArray, wrong: BoolArray
@@ -283,13 +287,13 @@ def _spans(low: IntArray, high: IntArray, begin: IntArray) -> tuple[IntArray, In
     return np.minimum.reduceat(low, begin), np.maximum.reduceat(high, begin)
 
 
-def _touches(command: Command) -> list[Touch]:
+def _touches(command: Command) -> list[OperandTouch]:
     """What a command does to its operands.
 
     Where fresh, an accumulation begins from its bias, else from what it writes.
     """
     start = _START.get(command.function if command.functions else command.op)
-    found: list[Touch] = []
+    found: list[OperandTouch] = []
     if start is not None:
         found += [(region, READS, True) for region in command.reads if region.operand == start]
         found += [(region, READS, False) for region in command.writes]

@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from archsim.base.arrays import IntArray
 from archsim.base.errors import ProgramError
 from archsim.ir.check.form.declarations import describe
-from archsim.ir.check.hazards.accesses import READS, Accesses, Store, Uses, pairs_below
+from archsim.ir.check.hazards.accesses import READS, AccessTable, CheckedStore, QueueAccesses, pairs_below
 from archsim.ir.check.hazards.bytes import owned_apart
 from archsim.ir.check.hazards.intervals import SingleAccesses, check_race, check_reuse, check_written, leave_open
-from archsim.ir.check.tokens.run import Order
-from archsim.ir.program import Tensor
+from archsim.ir.check.tokens.run import HappensBefore
+from archsim.ir.program import PlacedTensor
 
 
-def check_hazards(uses: Uses, order: Order) -> None:
+def check_hazards(uses: AccessTable, order: HappensBefore) -> None:
     """Raise ProgramError for the first race, early reuse or read of unwritten bytes."""
     left, single = leave_open(uses, order), SingleAccesses(uses, order)
     for number, pairs in _by_store(uses, single.racing(_turned(uses, _unowned(uses, left.races)))):
@@ -45,14 +45,16 @@ def check_hazards(uses: Uses, order: Order) -> None:
             check_written(store, order, uses.accesses(int(group)))
 
 
-def _unowned(uses: Uses, pairs: IntArray) -> IntArray:
+def _unowned(uses: AccessTable, pairs: IntArray) -> IntArray:
     """Pairs of groups without those of tensors of which each queue keeps to bytes of its own."""
-    shared = np.array([isinstance(item, Tensor) for item in uses.items], dtype=np.bool_)[uses.groups.store[pairs[:, 0]]]
+    shared = np.array([isinstance(item, PlacedTensor) for item in uses.items], dtype=np.bool_)[
+        uses.groups.store[pairs[:, 0]]
+    ]
     open_ = [part for number, part in _by_store(uses, pairs[shared]) if not owned_apart(uses, number, np.unique(part))]
     return np.concatenate([pairs[~shared], *open_])
 
 
-def _by_store(uses: Uses, groups: IntArray) -> Iterator[tuple[int, IntArray]]:
+def _by_store(uses: AccessTable, groups: IntArray) -> Iterator[tuple[int, IntArray]]:
     """Rows of ``groups`` (or pairs of them) by the number of their store."""
     stores = uses.groups.store[groups if groups.ndim == 1 else groups[:, 0]]
     begins = np.flatnonzero(np.diff(stores, prepend=-1))
@@ -60,7 +62,7 @@ def _by_store(uses: Uses, groups: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield int(stores[begin]), rows
 
 
-def _turned(uses: Uses, pairs: IntArray) -> IntArray:
+def _turned(uses: AccessTable, pairs: IntArray) -> IntArray:
     """Pairs in order, one that writes first; of two that write, the one of the lower queue."""
     kind, queue = uses.groups.kind, uses.groups.queue
     turned = (kind[pairs[:, 0]] == READS) | (queue[pairs[:, 0]] > queue[pairs[:, 1]])
@@ -69,14 +71,14 @@ def _turned(uses: Uses, pairs: IntArray) -> IntArray:
     return found
 
 
-def _check_races(uses: Uses, order: Order, number: int, pairs: IntArray) -> None:
+def _check_races(uses: AccessTable, order: HappensBefore, number: int, pairs: IntArray) -> None:
     store = uses.store(number)
     for writes, others in pairs.tolist():
         verb = "reads" if uses.groups.kind[others] == READS else "writes"
         check_race(store, order, uses.accesses(writes), uses.accesses(others), verb)
 
 
-def check_overlap(uses: Uses, order: Order) -> None:
+def check_overlap(uses: AccessTable, order: HappensBefore) -> None:
     """Raise ProgramError for two stores of one memory that share bytes while both are in use."""
     inside: dict[str, list[int]] = {}
     for number, item in enumerate(uses.items):
@@ -85,7 +87,7 @@ def check_overlap(uses: Uses, order: Order) -> None:
         _check_memory(uses, sorted(numbers, key=lambda number: uses.items[number].base), order)
 
 
-def _check_memory(uses: Uses, numbers: Sequence[int], order: Order) -> None:
+def _check_memory(uses: AccessTable, numbers: Sequence[int], order: HappensBefore) -> None:
     """Stores ``numbers`` of one memory by base address."""
     items = [uses.items[number] for number in numbers]
     base = np.array([item.base for item in items])
@@ -108,7 +110,7 @@ def _before(last: IntArray, first: IntArray, one: IntArray, two: IntArray) -> ND
     return before
 
 
-def _ends(uses: Uses, numbers: Sequence[int], order: Order) -> tuple[IntArray, IntArray]:
+def _ends(uses: AccessTable, numbers: Sequence[int], order: HappensBefore) -> tuple[IntArray, IntArray]:
     """By queue and store: the last command that touches it (-1: none), and how many have surely ended before anything
     is written there (-1 if it is preloaded: at time 0).
 
@@ -131,19 +133,19 @@ def _ends(uses: Uses, numbers: Sequence[int], order: Order) -> tuple[IntArray, I
     return last, first
 
 
-def _refuse(one: Store, two: Store, order: Order) -> None:
+def _refuse(one: CheckedStore, two: CheckedStore, order: HappensBefore) -> None:
     low = max(one.item.base, two.item.base)
     high = min(one.item.base + one.item.size_bytes, two.item.base + two.item.size_bytes)
     text = (
         f"overlap: {describe(one.item)} and {describe(two.item)} share bytes [{low}, {high}) of memory "
         f"'{one.item.memory}' and are in use together"
     )
-    if all(isinstance(store.item, Tensor) and store.item.preloaded for store in (one, two)):
+    if all(isinstance(store.item, PlacedTensor) and store.item.preloaded for store in (one, two)):
         raise ProgramError(f"{text}: both are preloaded")
     raise ProgramError(text + _witness(one, two, order))
 
 
-def _witness(one: Store, two: Store, order: Order) -> str:
+def _witness(one: CheckedStore, two: CheckedStore, order: HappensBefore) -> str:
     """A use of one that is not before a write of the other, in the order that fits them better."""
     for earlier, later in ((one, two), (two, one)):
         for writes in later.changes:
@@ -153,7 +155,7 @@ def _witness(one: Store, two: Store, order: Order) -> str:
     return ""
 
 
-def _sentence(earlier: Store, uses: Accesses, later: Store, writes: Accesses) -> str:
+def _sentence(earlier: CheckedStore, uses: QueueAccesses, later: CheckedStore, writes: QueueAccesses) -> str:
     return (
         f": {earlier.who(uses, -1)} uses {describe(earlier.item)} and does not happen before "
         f"{later.who(writes, 0)} writes {describe(later.item)}"

@@ -20,14 +20,23 @@ from numpy.typing import NDArray
 
 from archsim.base.arrays import BoolArray, IntArray
 from archsim.base.errors import ProgramError
-from archsim.ir.check.hazards.accesses import AT_ONCE, READS, WRITES, Accesses, Store, Uses, pairs_below, pairs_within
+from archsim.ir.check.hazards.accesses import (
+    AT_ONCE,
+    READS,
+    WRITES,
+    AccessTable,
+    CheckedStore,
+    QueueAccesses,
+    pairs_below,
+    pairs_within,
+)
 from archsim.ir.check.hazards.bytes import meet, missing_byte
-from archsim.ir.check.tokens.run import Order
-from archsim.ir.program import Ring, Tensor
+from archsim.ir.check.tokens.run import HappensBefore
+from archsim.ir.program import PlacedTensor, Ring
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenGroups:
     """What whole groups leave open, by group number in ascending order.
 
     ``races``: pairs, neither surely before the other, shape (n, 2); ``reused``: reads of rings to which the writer may
@@ -39,12 +48,12 @@ class Open:
     unsure: IntArray
 
 
-def leave_open(uses: Uses, order: Order) -> Open:
+def leave_open(uses: AccessTable, order: HappensBefore) -> OpenGroups:
     """Ask every pair of groups of one store of which one writes."""
     groups = uses.groups
     rings = np.array([isinstance(item, Ring) for item in uses.items], dtype=np.bool_)
     sizes = np.array([item.size_bytes for item in uses.items], dtype=np.int64)
-    loaded = np.array([isinstance(item, Tensor) and item.preloaded for item in uses.items], dtype=np.bool_)
+    loaded = np.array([isinstance(item, PlacedTensor) and item.preloaded for item in uses.items], dtype=np.bool_)
     races, reused = [np.empty((0, 2), dtype=np.int64)], np.zeros(len(groups.store), dtype=np.bool_)
     unsure = _outside(uses)
     for lower, upper in pairs_below(np.searchsorted(groups.store, groups.store, side="right")):
@@ -61,10 +70,10 @@ def leave_open(uses: Uses, order: Order) -> Open:
         around = groups.high[two] - sizes[store] > groups.low[one]
         reused[one[filled & other & rings[store] & around]] = True
     unsure &= ~loaded[groups.store]
-    return Open(np.concatenate(races), np.flatnonzero(reused), np.flatnonzero(unsure))
+    return OpenGroups(np.concatenate(races), np.flatnonzero(reused), np.flatnonzero(unsure))
 
 
-def _near(uses: Uses, one: IntArray, two: IntArray) -> BoolArray:
+def _near(uses: AccessTable, one: IntArray, two: IntArray) -> BoolArray:
     """Pairs to ask about: one writes, and they may meet or reads come after what is written below their end."""
     groups = uses.groups
     filled = (groups.kind[one] == READS) & (groups.kind[two] == WRITES)
@@ -73,7 +82,7 @@ def _near(uses: Uses, one: IntArray, two: IntArray) -> BoolArray:
     return found
 
 
-def _before(uses: Uses, order: Order, one: IntArray, two: IntArray) -> BoolArray:
+def _before(uses: AccessTable, order: HappensBefore, one: IntArray, two: IntArray) -> BoolArray:
     """Whether all of group ``one`` happens before all of group ``two``."""
     groups = uses.groups
     ended = order.ended(groups.queue[two], groups.first[two], groups.queue[one])
@@ -81,14 +90,14 @@ def _before(uses: Uses, order: Order, one: IntArray, two: IntArray) -> BoolArray
     return before
 
 
-def _outside(uses: Uses) -> BoolArray:
+def _outside(uses: AccessTable) -> BoolArray:
     """Groups of reads, some of which do not lie in one stretch of all that is written in their store, whenever."""
     outside = np.zeros(len(uses.groups.store), dtype=np.bool_)
     outside[uses.group[(uses.groups.kind == READS)[uses.group] & ~inside_written(uses)]] = True
     return outside
 
 
-def inside_written(uses: Uses) -> BoolArray:
+def inside_written(uses: AccessTable) -> BoolArray:
     """Whether each access lies in one stretch of all that is written in its store, whenever."""
     groups = uses.groups
     room = np.zeros(len(uses.items), dtype=np.int64)
@@ -114,7 +123,7 @@ def inside_union(low: IntArray, high: IntArray, first: IntArray, end: IntArray) 
 class SingleAccesses:
     """The accesses of ``uses`` in their ``order``."""
 
-    def __init__(self, uses: Uses, order: Order) -> None:
+    def __init__(self, uses: AccessTable, order: HappensBefore) -> None:
         self.uses, self.order = uses, order
         self._stride = int(order.counts.max(initial=0)) + 1
 
@@ -229,7 +238,9 @@ class SingleAccesses:
         return which, np.arange(len(which)) + (begin - (np.cumsum(sizes) - sizes))[which]
 
 
-def check_race(store: Store, order: Order, writes: Accesses, others: Accesses, verb: str) -> None:
+def check_race(
+    store: CheckedStore, order: HappensBefore, writes: QueueAccesses, others: QueueAccesses, verb: str
+) -> None:
     """Raise ProgramError where writes race with accesses of another queue.
 
     Those that are neither before nor after an access form a range; it must not meet it. ``verb``: what others do.
@@ -249,7 +260,9 @@ def check_race(store: Store, order: Order, writes: Accesses, others: Accesses, v
         _check_pairs(store, writes, write, others, other, verb)
 
 
-def _check_pairs(store: Store, writes: Accesses, write: IntArray, others: Accesses, other: IntArray, verb: str) -> None:
+def _check_pairs(
+    store: CheckedStore, writes: QueueAccesses, write: IntArray, others: QueueAccesses, other: IntArray, verb: str
+) -> None:
     close = (writes.low[write] < others.high[other]) & (others.low[other] < writes.high[write])
     for w, o in zip(write[close].tolist(), other[close].tolist(), strict=True):
         shared = meet(store, writes, w, others, o)
@@ -260,7 +273,7 @@ def _check_pairs(store: Store, writes: Accesses, write: IntArray, others: Access
             )
 
 
-def check_reuse(store: Store, order: Order) -> None:
+def check_reuse(store: CheckedStore, order: HappensBefore) -> None:
     """Raise ProgramError where the writer of a ring goes around to a byte that a reader may still have to read."""
     if not isinstance(store.item, Ring):
         return
@@ -281,13 +294,13 @@ def check_reuse(store: Store, order: Order) -> None:
                 )
 
 
-def _last_below(accesses: Accesses, bound: IntArray) -> IntArray:
+def _last_below(accesses: QueueAccesses, bound: IntArray) -> IntArray:
     """Position of the last access that begins below each ``bound``; -1 for none."""
     lowest_from = np.minimum.accumulate(accesses.low[::-1])[::-1]
     return np.searchsorted(lowest_from, bound, side="left") - 1
 
 
-def check_written(store: Store, order: Order, reads: Accesses) -> None:
+def check_written(store: CheckedStore, order: HappensBefore, reads: QueueAccesses) -> None:
     """Raise ProgramError for the first of ``reads`` whose bytes the writes that happen before it do not cover."""
     cleared = _inside(store.writes, reads)
     for writes in store.writes:
@@ -306,7 +319,7 @@ def check_written(store: Store, order: Order, reads: Accesses) -> None:
             )
 
 
-def _inside(parts: Sequence[Accesses], reads: Accesses) -> NDArray[np.bool_]:
+def _inside(parts: Sequence[QueueAccesses], reads: QueueAccesses) -> NDArray[np.bool_]:
     """Whether each read lies in one stretch of all that is ever written."""
     empty: list[IntArray] = [np.empty(0, dtype=np.int64)]
     low = np.concatenate(empty + [part.low for part in parts])
@@ -314,14 +327,16 @@ def _inside(parts: Sequence[Accesses], reads: Accesses) -> NDArray[np.bool_]:
     return inside_union(low, high, reads.low, reads.high)
 
 
-def _surely_before(order: Order, reads: Accesses, last: IntArray, writes: Accesses) -> NDArray[np.bool_]:
+def _surely_before(
+    order: HappensBefore, reads: QueueAccesses, last: IntArray, writes: QueueAccesses
+) -> NDArray[np.bool_]:
     """Whether write number ``last`` (-1: none) happens before each read."""
     ended = order.ended(reads.queue, reads.index, writes.queue)
     before: NDArray[np.bool_] = (last < 0) | (writes.index[last] < ended)
     return before
 
 
-def _same_tile_before(parts: Sequence[Accesses], order: Order, reads: Accesses) -> NDArray[np.bool_]:
+def _same_tile_before(parts: Sequence[QueueAccesses], order: HappensBefore, reads: QueueAccesses) -> NDArray[np.bool_]:
     """Whether a write of exactly the same interval happens before each read (an accumulator's earlier round)."""
     found = np.zeros(len(reads.index), dtype=np.bool_)
     for part in parts:
@@ -335,7 +350,7 @@ def _same_tile_before(parts: Sequence[Accesses], order: Order, reads: Accesses) 
     return found
 
 
-def _ended_before(order: Order, reads: Accesses, at: int, writes: Accesses) -> Accesses:
+def _ended_before(order: HappensBefore, reads: QueueAccesses, at: int, writes: QueueAccesses) -> QueueAccesses:
     """Writes that happen before read number ``at`` and come near it."""
     ended = order.ended(reads.queue, reads.index[at], writes.queue)
     near = (writes.low < reads.high[at]) & (reads.low[at] < writes.high) & (writes.index < ended)

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.base.arrays import IntArray
-from archsim.ir.check.tokens.unrolled import Nests, Text, Unrolled
+from archsim.ir.check.tokens.unrolled import NestText, UnrolledNests, UnrolledQueue
 from archsim.ir.program import Program, Ring, Token
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class TokenEvents:
     """What commands take, or give: ``n`` tokens by command ``at`` of a queue. ``key`` counts queue and token in one.
 
     Rows are sorted by queue and token, then as the Program has them; ``rank``: of the token in its command. Of one
@@ -69,7 +69,7 @@ class Events:
         return found
 
 
-def taken_and_given(queues: Sequence[Unrolled], numbers: Mapping[str, int]) -> tuple[Events, Events]:
+def taken_and_given(queues: Sequence[UnrolledQueue], numbers: Mapping[str, int]) -> tuple[TokenEvents, TokenEvents]:
     """Events of all waits and of all signals; ``numbers``: of tokens by name."""
     counts = np.array([len(queue) for queue in queues], dtype=np.int64)
     waits, signals = _Found(numbers), _Found(numbers)
@@ -94,7 +94,7 @@ class _Found:
         self.n: list[int] = []
         self.rank: list[int] = []
 
-    def add(self, queue: int, text: Text, tokens: Sequence[Token]) -> None:
+    def add(self, queue: int, text: NestText, tokens: Sequence[Token]) -> None:
         """Append what a command text of ``queue`` takes, or gives."""
         runs, places = text.nest.runs[text.number].at, text.nest.places
         self.places += [places(text.number, token.when) if token.when else runs for token in tokens]
@@ -103,7 +103,7 @@ class _Found:
         self.rank += range(len(tokens))
         self.text += [(queue, text.begin)] * len(tokens)
 
-    def events(self, counts: IntArray) -> Events:
+    def events(self, counts: IntArray) -> TokenEvents:
         """``counts``: commands of each queue."""
         sizes = np.fromiter(map(len, self.places), dtype=np.int64, count=len(self.places))
         at = np.concatenate(self.places) if self.places else np.empty(0, dtype=np.int64)
@@ -114,7 +114,7 @@ class _Found:
         key, at = key[order], at[order]
         n, rank = (np.repeat(_small(column), sizes)[order] for column in (self.n, self.rank))
         each = (key, at) if (n == 1).all() else (np.repeat(key, n), np.repeat(at, n))
-        return Events(len(self.numbers), key, at, n, rank, *each)
+        return TokenEvents(len(self.numbers), key, at, n, rank, *each)
 
 
 def _small(column: Sequence[int]) -> NDArray[np.signedinteger[Any]]:
@@ -128,7 +128,7 @@ NOBODY = -1  # queue number of the taker of a token that no queue waits for
 Givers = tuple[tuple[int, Sequence[int]], ...]
 
 
-class Source(NamedTuple):
+class TokenSource(NamedTuple):
     """Tokens of ``token`` for one taker. ``givers``: (queue number, command index of each token it gives).
 
     ``total``: tokens given over the whole Program; ``final``: tokens that must be left at its end.
@@ -145,29 +145,29 @@ class Source(NamedTuple):
         return self.initial + sum(bisect_left(indices, done[queue]) for queue, indices in self.givers)
 
 
-class Draw(NamedTuple):
+class TokenDraw(NamedTuple):
     """What one queue takes of one token: its sources and the command index of each token taken.
 
     For a ring's token, taking number k takes slot number k.
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[TokenSource, ...]
     commands: list[int]
 
 
 @dataclass
-class Ledger:
+class TokenLedger:
     """``steps[q]`` of queue number q; what they take and give, by numbers of queues and of ``tokens``.
 
     Ring number r has the tokens 2r (free) and 2r + 1 (full); semaphores follow.
     """
 
     program: Program
-    steps: list[Unrolled]
+    steps: list[UnrolledQueue]
     numbers: Mapping[str, int]
     tokens: Mapping[str, int]
-    taken: Events
-    given: Events
+    taken: TokenEvents
+    given: TokenEvents
 
     def name(self, queue: int) -> str:
         """Name of queue number ``queue``."""
@@ -180,9 +180,9 @@ class Ledger:
         return self.taken.commands(queue, takes), self.given.commands(queue, gives)
 
     @cached_property
-    def draws(self) -> dict[tuple[int, str], Draw]:
+    def draws(self) -> dict[tuple[int, str], TokenDraw]:
         """What each queue draws by (q, token), one by one: for messages and the few sources of several givers."""
-        found: dict[tuple[int, str], Draw] = {}
+        found: dict[tuple[int, str], TokenDraw] = {}
         for ring in self.program.rings:
             free, full = f"{ring.name}.free", f"{ring.name}.full"
             writer, readers = self.numbers[ring.writer], [self.numbers[reader] for reader in ring.readers]
@@ -206,20 +206,20 @@ class Ledger:
         pairs = zip(events.token[rows].tolist(), events.queue[rows].tolist(), strict=True)
         return {self.program.semaphores[token - first].name: queue for token, queue in pairs}
 
-    def _source(self, token: str, initial: int, final: int, givers: Sequence[int]) -> Source:
+    def _source(self, token: str, initial: int, final: int, givers: Sequence[int]) -> TokenSource:
         commands = [(giver, self.given.commands(giver, self.tokens[token])) for giver in givers]
-        return Source(token, initial, final, tuple(commands), sum(len(indices) for _, indices in commands))
+        return TokenSource(token, initial, final, tuple(commands), sum(len(indices) for _, indices in commands))
 
-    def _draw(self, taker: int, sources: tuple[Source, ...]) -> Draw:
-        return Draw(sources, self.taken.commands(taker, self.tokens[sources[0].token]))
+    def _draw(self, taker: int, sources: tuple[TokenSource, ...]) -> TokenDraw:
+        return TokenDraw(sources, self.taken.commands(taker, self.tokens[sources[0].token]))
 
 
-def build_ledger(program: Program) -> Ledger:
+def build_ledger(program: Program) -> TokenLedger:
     """Reduce the unrolled commands of every queue to what they take and give."""
     names = [f"{ring.name}.{kind}" for ring in program.rings for kind in ("free", "full")]
     names += [semaphore.name for semaphore in program.semaphores]
     tokens = {name: number for number, name in enumerate(names)}
-    nests = Nests()
-    steps = [Unrolled(queue, nests) for queue in program.queues]
+    nests = UnrolledNests()
+    steps = [UnrolledQueue(queue, nests) for queue in program.queues]
     numbers = {queue.name: number for number, queue in enumerate(program.queues)}
-    return Ledger(program, steps, numbers, tokens, *taken_and_given(steps, tokens))
+    return TokenLedger(program, steps, numbers, tokens, *taken_and_given(steps, tokens))

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 
 from archsim.base.arrays import IntArray
 from archsim.base.errors import ProgramError
-from archsim.ir.check.tokens.ledger import Ledger, Source
-from archsim.ir.check.tokens.sources import Sources, check_ends, needs_of, sources_of
+from archsim.ir.check.tokens.ledger import TokenLedger, TokenSource
+from archsim.ir.check.tokens.sources import TokenSources, check_ends, needs_of, sources_of
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class CommandWaits:
     """Commands ``at`` of ``queue`` that wait for others, numbered in this order.
 
     Those of number n follow, in every interleaving, command ``index`` of queue ``giver`` of rows ``begin[n]`` to
@@ -45,10 +45,10 @@ class Waits:
     giver: IntArray
     index: IntArray
     after: IntArray
-    counted: Mapping[int, Sequence[tuple[Source, int]]]
+    counted: Mapping[int, Sequence[tuple[TokenSource, int]]]
 
 
-def waits_of(ledger: Ledger, sources: Sources) -> Waits:
+def waits_of(ledger: TokenLedger, sources: TokenSources) -> CommandWaits:
     """The commands that wait for what is not clear without."""
     needs = needs_of(ledger, sources)
     counted = _counted(ledger, sources)
@@ -63,15 +63,15 @@ def waits_of(ledger: Ledger, sources: Sources) -> Waits:
     numbers = np.searchsorted(keys, alone).tolist()
     begin = np.searchsorted(wanted, np.append(keys, np.iinfo(np.int64).max))
     more = dict(zip(numbers, counted.values(), strict=True))
-    return Waits(keys // stride, keys % stride, begin, needs.giver, needs.index, after, more)
+    return CommandWaits(keys // stride, keys % stride, begin, needs.giver, needs.index, after, more)
 
 
-def _counted(ledger: Ledger, sources: Sources) -> dict[tuple[int, int], list[tuple[Source, int]]]:
+def _counted(ledger: TokenLedger, sources: TokenSources) -> dict[tuple[int, int], list[tuple[TokenSource, int]]]:
     """By queue and command that waits: sources of several givers and tokens taken of each so far, in their order.
 
     Who takes all that there are needs all givers, in any interleaving.
     """
-    found: dict[tuple[int, int], list[tuple[Source, int]]] = {}
+    found: dict[tuple[int, int], list[tuple[TokenSource, int]]] = {}
     known = {source.token: source for source in _several(ledger, sources)}
     names = ledger.program.semaphores
     events, first = ledger.taken, 2 * len(ledger.program.rings)
@@ -86,7 +86,7 @@ def _counted(ledger: Ledger, sources: Sources) -> dict[tuple[int, int], list[tup
     return dict(sorted(found.items()))
 
 
-def _several(ledger: Ledger, sources: Sources) -> Iterator[Source]:
+def _several(ledger: TokenLedger, sources: TokenSources) -> Iterator[TokenSource]:
     """The sources of several givers."""
     names, first = ledger.program.semaphores, 2 * len(ledger.program.rings)
     rows = np.flatnonzero(sources.givers > 1)
@@ -96,16 +96,16 @@ def _several(ledger: Ledger, sources: Sources) -> Iterator[Source]:
     at = 0
     while at < len(rows):
         token, initial, final, total, several = (int(column[rows[at]]) for column in columns)
-        yield Source(names[token - first].name, initial, final, tuple(gives[at : at + several]), total)
+        yield TokenSource(names[token - first].name, initial, final, tuple(gives[at : at + several]), total)
         at += several
 
 
-Clocks = NDArray[Any]  # in the smallest unsigned integers that hold all counts
+VectorClocks = NDArray[Any]  # in the smallest unsigned integers that hold all counts
 AT_ONCE = 1 << 18  # bytes of clocks that are merged together: what processors keep near
 FEW = 4  # waits of a level below which they are merged one by one
 
 
-def clocks_of(waits: Waits, levels: IntArray, counts: IntArray) -> Clocks:
+def clocks_of(waits: CommandWaits, levels: IntArray, counts: IntArray) -> VectorClocks:
     """Row 0: nothing has ended; row n + 1: the clock of wait n's queue from it on, shape (1 + waits, queues).
 
     ``levels`` of the waits, above those of all that they follow; ``counts``: commands of each queue.
@@ -130,7 +130,7 @@ def clocks_of(waits: Waits, levels: IntArray, counts: IntArray) -> Clocks:
     return clocks
 
 
-def _merge(clocks: Clocks, waits: Waits, numbers: IntArray, before: IntArray, sizes: IntArray) -> None:
+def _merge(clocks: VectorClocks, waits: CommandWaits, numbers: IntArray, before: IntArray, sizes: IntArray) -> None:
     """The clocks of the waits ``numbers``: that of the wait ``before``, what each giver knew, and the givers.
 
     ``sizes``: how many each follows, the most first.
@@ -147,7 +147,7 @@ def _merge(clocks: Clocks, waits: Waits, numbers: IntArray, before: IntArray, si
     clocks[numbers + 1] = mine
 
 
-def _merge_one(clocks: Clocks, waits: Waits, number: int, before: int) -> None:
+def _merge_one(clocks: VectorClocks, waits: CommandWaits, number: int, before: int) -> None:
     """The same of one wait."""
     giver, index, after = waits.giver.data, waits.index.data, waits.after.data
     mine = clocks[number + 1]
@@ -159,7 +159,7 @@ def _merge_one(clocks: Clocks, waits: Waits, number: int, before: int) -> None:
             mine[source] = at + 1
 
 
-def report_deadlock(ledger: Ledger, done: Sequence[int]) -> NoReturn:
+def report_deadlock(ledger: TokenLedger, done: Sequence[int]) -> NoReturn:
     """Raise ProgramError with the wait cycle; ``done[q]``: commands of queue q that could finish."""
     stuck = [queue for queue, steps in enumerate(ledger.steps) if done[queue] < len(steps)]
     chain: list[int] = []
@@ -175,7 +175,7 @@ def report_deadlock(ledger: Ledger, done: Sequence[int]) -> NoReturn:
     raise ProgramError("deadlock: these commands wait for each other in a cycle\n" + "\n".join(cycle))
 
 
-def _explain(ledger: Ledger, done: Sequence[int], queue: int) -> tuple[str, int | None]:
+def _explain(ledger: TokenLedger, done: Sequence[int], queue: int) -> tuple[str, int | None]:
     """One line for the head of ``queue``, and the queue that it waits for (None: nobody)."""
     step = ledger.steps[queue][done[queue]]
     source, wants, left = _unmet(ledger, done, queue)
@@ -191,7 +191,7 @@ def _explain(ledger: Ledger, done: Sequence[int], queue: int) -> tuple[str, int 
     return f"{line}; the next is given by {where} (command {index} of {ledger.name(number)})", number
 
 
-def _unmet(ledger: Ledger, done: Sequence[int], queue: int) -> tuple[Source, int, int]:
+def _unmet(ledger: TokenLedger, done: Sequence[int], queue: int) -> tuple[TokenSource, int, int]:
     """The first source that the head of ``queue`` is short of, the tokens it takes and the tokens left for it."""
     step = ledger.steps[queue][done[queue]]
     past = ledger.steps[queue][: step.index]
@@ -210,7 +210,7 @@ Integers = IntArray | np.int64 | int
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class HappensBefore:
     """Happens-before. ``counts[q]``: commands of queue number q; ``first[q]``: the number of its first one among all.
 
     ``clocks``: distinct vector clocks, shape (versions, queues), in the smallest unsigned integers that hold them;
@@ -220,7 +220,7 @@ class Order:
     counts: IntArray
     first: IntArray
     version: IntArray
-    clocks: Clocks
+    clocks: VectorClocks
 
     def ended(self, queue: Integers, index: Integers, other: Integers) -> IntArray:
         """How many commands of queue ``other`` have ended when command ``index`` of ``queue`` starts, whatever happens.
@@ -231,7 +231,7 @@ class Order:
         return np.where(np.equal(queue, other), index, self.clocks[rows, other])
 
 
-def run_tokens(ledger: Ledger) -> Order:
+def run_tokens(ledger: TokenLedger) -> HappensBefore:
     """Run the Program's tokens alone; raises ProgramError on deadlock and on lost tokens."""
     sources = sources_of(ledger)
     run = _Run(np.array([len(steps) for steps in ledger.steps], dtype=np.int64), waits_of(ledger, sources))
@@ -247,7 +247,7 @@ class _Run:
     that have passed, from 1 on: above those of all that they follow, and of the queue's own before.
     """
 
-    def __init__(self, counts: IntArray, waits: Waits) -> None:
+    def __init__(self, counts: IntArray, waits: CommandWaits) -> None:
         """``counts``: commands of each queue."""
         self.counts, self.waits = counts, waits
         numbers = np.arange(len(counts))
@@ -303,7 +303,7 @@ class _Run:
         ends = zip(self.head, self.end, self.counts.tolist(), strict=True)
         return [int(self.waits.at[head]) if head < end else count for head, end, count in ends]
 
-    def order(self) -> Order:
+    def order(self) -> HappensBefore:
         """What is known when every queue has run to its end."""
         first = np.cumsum(self.counts) - self.counts
         version = np.zeros(int(self.counts.sum()), dtype=np.int64)
@@ -311,4 +311,4 @@ class _Run:
         version = np.maximum.accumulate(version)
         version[version <= np.repeat(self.first, self.counts)] = 0
         levels = np.array(self.levels[:-1], dtype=np.int64)
-        return Order(self.counts, first, version, clocks_of(self.waits, levels, self.counts))
+        return HappensBefore(self.counts, first, version, clocks_of(self.waits, levels, self.counts))

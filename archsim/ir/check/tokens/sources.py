@@ -14,14 +14,14 @@ import numpy as np
 
 from archsim.base.arrays import IntArray
 from archsim.base.errors import ProgramError
-from archsim.ir.check.tokens.ledger import NOBODY, Ledger, Source
+from archsim.ir.check.tokens.ledger import NOBODY, TokenLedger, TokenSource
 from archsim.ir.program import Ring
 
 NEVER = 1 << 40  # index of a command that does not exist: a token nobody gives
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class TokenSources:
     """One row for each giver of each source, sorted by ``key`` (taker and token as in Events).
 
     ``begin`` and ``count``: its tokens in ``Ledger.given.each_at``; ``initial``, ``total``, ``final`` and the number of
@@ -40,7 +40,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class TokenNeeds:
     """Command ``at`` of ``queue`` starts after command ``index`` of queue ``giver`` has ended, in any interleaving.
 
     Sorted by queue and command; those that others imply are left out.
@@ -52,7 +52,7 @@ class Needs:
     index: IntArray
 
 
-def sources_of(ledger: Ledger) -> Sources:
+def sources_of(ledger: TokenLedger) -> TokenSources:
     """The sources of a Program."""
     program, numbers = ledger.program, ledger.numbers
     rings = [
@@ -81,10 +81,10 @@ def sources_of(ledger: Ledger) -> Sources:
     key = takers * ledger.taken.tokens + tokens
     order = np.argsort(key, kind="stable")
     columns = (key, tokens, givers, begin, count, starts, total, final, several)
-    return Sources(*(column[order] for column in columns))
+    return TokenSources(*(column[order] for column in columns))
 
 
-def _plain(ledger: Ledger) -> tuple[IntArray, IntArray]:
+def _plain(ledger: TokenLedger) -> tuple[IntArray, IntArray]:
     """(semaphore, queue) for all that queues give, and (semaphore, 0) for those that nobody gives."""
     events, first = ledger.given, 2 * len(ledger.program.rings)
     opens = np.diff(events.key, prepend=-1) != 0
@@ -93,7 +93,7 @@ def _plain(ledger: Ledger) -> tuple[IntArray, IntArray]:
     return np.concatenate((token, missing)), np.concatenate((giver, np.zeros_like(missing)))
 
 
-def needs_of(ledger: Ledger, sources: Sources) -> Needs:
+def needs_of(ledger: TokenLedger, sources: TokenSources) -> TokenNeeds:
     """What surely ended before each command that waits."""
     events = ledger.taken
     sums = np.cumsum(events.n)
@@ -109,10 +109,10 @@ def needs_of(ledger: Ledger, sources: Sources) -> Needs:
     there = own <= sources.count[row]
     index = np.full(len(own), NEVER, dtype=np.int64)
     index[there] = ledger.given.each_at[(sources.begin[row] + own - 1)[there]]
-    return telling(Needs(events.queue[event], events.at[event], sources.giver[row], index), len(ledger.steps))
+    return telling(TokenNeeds(events.queue[event], events.at[event], sources.giver[row], index), len(ledger.steps))
 
 
-def telling(needs: Needs, queues: int) -> Needs:
+def telling(needs: TokenNeeds, queues: int) -> TokenNeeds:
     """Without what the order of the queue itself, or an earlier need of the same queue and giver, implies."""
     group = needs.queue * queues + needs.giver
     order = np.lexsort((-needs.index, needs.at, group))
@@ -124,10 +124,10 @@ def telling(needs: Needs, queues: int) -> Needs:
     own = (needs.queue == needs.giver) & (needs.index < needs.at)
     kept = order[new & ~own[order]]
     kept = kept[np.lexsort((needs.at[kept], needs.queue[kept]))]
-    return Needs(needs.queue[kept], needs.at[kept], needs.giver[kept], needs.index[kept])
+    return TokenNeeds(needs.queue[kept], needs.at[kept], needs.giver[kept], needs.index[kept])
 
 
-def check_ends(ledger: Ledger, sources: Sources) -> None:
+def check_ends(ledger: TokenLedger, sources: TokenSources) -> None:
     """Raise ProgramError for tokens that are lost or missing at the end, and for slots signalled before taken."""
     if not _held_rightly(ledger):
         for ring in ledger.program.rings:
@@ -143,7 +143,7 @@ def check_ends(ledger: Ledger, sources: Sources) -> None:
                     raise ProgramError(_lost(ledger, queue, source, len(draw.commands), left))
 
 
-def _held_rightly(ledger: Ledger) -> bool:
+def _held_rightly(ledger: TokenLedger) -> bool:
     """Whether all that hold slots of a ring signal as many as they take, and none before it is taken."""
     held = [
         (ledger.numbers[name], 2 * number + (name != ring.writer))
@@ -161,7 +161,7 @@ def _held_rightly(ledger: Ledger) -> bool:
     return not (ledger.given.each_at[np.repeat(first, sizes) + inside] < took).any()
 
 
-def _check_held(ledger: Ledger, ring: Ring, queue: int) -> None:
+def _check_held(ledger: TokenLedger, ring: Ring, queue: int) -> None:
     """The writer signals as many slots full as it took, a reader as many free, none before it took it."""
     kind = "full" if ledger.name(queue) == ring.writer else "free"
     taken, given = ledger.slots(queue, ring)
@@ -179,7 +179,7 @@ def _check_held(ledger: Ledger, ring: Ring, queue: int) -> None:
         )
 
 
-def _lost(ledger: Ledger, taker: int, source: Source, taken: int, left: int) -> str:
+def _lost(ledger: TokenLedger, taker: int, source: TokenSource, taken: int, left: int) -> str:
     kind = "lost" if left > source.final else "missing"
     text = f"{kind} tokens: '{source.token}' starts at {source.initial} and ends at {left} instead of {source.final}"
     for queue, indices in source.givers:

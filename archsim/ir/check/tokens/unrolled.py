@@ -17,29 +17,29 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from archsim.base.arrays import BoolArray, IntArray
-from archsim.ir.program import Command, Loop, Node, Queue, When
+from archsim.ir.program import Command, CommandLoop, ProgramNode, Queue, When
 from archsim.ir.unroll import Step, unroll
 
-Key = tuple[object, ...]
+NestKey = tuple[object, ...]
 
 
-class Runs(NamedTuple):
+class TextRuns(NamedTuple):
     """Of one command text: ``at``, the places of its runs in its nest, and loop indices there, by variable."""
 
     at: IntArray
     env: Mapping[str, IntArray]
 
-    def pick(self, keep: BoolArray) -> Runs:
+    def pick(self, keep: BoolArray) -> TextRuns:
         """Those where ``keep`` holds."""
-        return Runs(self.at[keep], {var: column[keep] for var, column in self.env.items()})
+        return TextRuns(self.at[keep], {var: column[keep] for var, column in self.env.items()})
 
 
-class Nest:
+class UnrolledNest:
     """A nest unrolled. ``size``: commands that it runs; ``runs`` by number of command text; ``order``: numbers of the
     texts that run at all, by their first run.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: ProgramNode) -> None:
         self.trips: dict[str, int] = {}
         whens: list[When] = []
         text, env = self._expand((node,), whens)
@@ -74,15 +74,15 @@ class Nest:
         return found
 
     @staticmethod
-    def _runs(at: IntArray, env: Mapping[str, IntArray]) -> Runs:
-        return Runs(at, {var: column[at] for var, column in env.items()})
+    def _runs(at: IntArray, env: Mapping[str, IntArray]) -> TextRuns:
+        return TextRuns(at, {var: column[at] for var, column in env.items()})
 
-    def _expand(self, body: Sequence[Node], whens: list[When]) -> tuple[IntArray, dict[str, IntArray]]:
+    def _expand(self, body: Sequence[ProgramNode], whens: list[When]) -> tuple[IntArray, dict[str, IntArray]]:
         """Text numbers and loop indices of all runs of a body, conditions aside; indices of other loops are 0."""
         texts: list[IntArray] = []
         columns: list[dict[str, IntArray]] = []
         for node in body:
-            if isinstance(node, Loop):
+            if isinstance(node, CommandLoop):
                 self.trips[node.var] = node.trips
                 text, env = self._expand(node.body, whens)
                 indices = np.repeat(np.arange(node.trips), len(text))
@@ -101,52 +101,52 @@ class Nest:
         return np.concatenate(texts) if texts else np.empty(0, dtype=np.int64), parts
 
 
-class Nests:
+class UnrolledNests:
     """The distinct nests of a Program."""
 
     def __init__(self) -> None:
-        self._known: dict[object, Nest] = {}
+        self._known: dict[object, UnrolledNest] = {}
 
-    def of(self, node: Node) -> Nest:
+    def of(self, node: ProgramNode) -> UnrolledNest:
         """The unrolled nest of a node of a queue's body."""
         key = _key(node)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = Nest(node)
+            found = self._known[key] = UnrolledNest(node)
         return found
 
 
-def _key(node: Node) -> object:
+def _key(node: ProgramNode) -> object:
     """Equal for nodes that run alike."""
-    if isinstance(node, Loop):
+    if isinstance(node, CommandLoop):
         return (node.var, node.trips, tuple([_key(each) for each in node.body]))
     return node.when
 
 
-def texts_of(node: Node) -> Iterator[Command]:
+def texts_of(node: ProgramNode) -> Iterator[Command]:
     """The command texts of a node, by their number."""
-    if isinstance(node, Loop):
+    if isinstance(node, CommandLoop):
         for each in node.body:
             yield from texts_of(each)
     else:
         yield node
 
 
-class Text(NamedTuple):
+class NestText(NamedTuple):
     """A command text, the ``number`` that it has in its ``nest``, and the index of the nest's first command."""
 
     command: Command
-    nest: Nest
+    nest: UnrolledNest
     number: int
     begin: int
 
 
-class Unrolled(Sequence[Step]):
+class UnrolledQueue(Sequence[Step]):
     """The concrete commands of a queue. ``texts``: those that run at all, by their first run."""
 
-    def __init__(self, queue: Queue, nests: Nests) -> None:
+    def __init__(self, queue: Queue, nests: UnrolledNests) -> None:
         self.queue = queue
-        self.texts: list[Text] = []
+        self.texts: list[NestText] = []
         self._begins: list[int] = []
         self._steps: dict[int, list[Step]] = {}
         size = 0
@@ -154,7 +154,7 @@ class Unrolled(Sequence[Step]):
             nest = nests.of(node)
             self._begins.append(size)
             commands = list(texts_of(node))
-            self.texts += [Text(commands[number], nest, number, size) for number in nest.order]
+            self.texts += [NestText(commands[number], nest, number, size) for number in nest.order]
             size += nest.size
         self._size = size
 

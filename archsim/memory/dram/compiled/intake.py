@@ -36,15 +36,15 @@ from archsim.memory.dram.compiled.records import (
     REQUESTS,
     TAKEN,
     TOTAL,
-    Spread,
-    Transfer,
+    AddressSpread,
+    TransferRecord,
 )
 
 _HALF = 20  # bits by which factors are cut in two
 
 
 @njit
-def pace(spread: Spread, words: Any, transfers: Any) -> None:
+def pace(spread: AddressSpread, words: Any, transfers: Any) -> None:
     """Give requests their times as far as they are known; transfers that need no more leave the list."""
     before, slot = NONE, spread.paced
     while slot != NONE:
@@ -61,7 +61,7 @@ def pace(spread: Spread, words: Any, transfers: Any) -> None:
 
 
 @njit
-def _ask(spread: Spread, words: Any, transfer: Transfer) -> None:
+def _ask(spread: AddressSpread, words: Any, transfer: TransferRecord) -> None:
     while transfer.asked < transfer.total:
         at = transfer.requests + REQUEST_WORDS * (transfer.asked % transfer.most)
         ended = 0
@@ -80,7 +80,7 @@ def _ask(spread: Spread, words: Any, transfer: Transfer) -> None:
 
 
 @njit
-def _ask_row(spread: Spread, transfer: Transfer, ended: int) -> None:
+def _ask_row(spread: AddressSpread, transfer: TransferRecord, ended: int) -> None:
     """The time of the next row, where the one that it waits for ended in cycle ``ended``."""
     hz = transfer.engine_hz
     edge = scaled(transfer.asked_ps, hz, PS_PER_S, True) + transfer.setup
@@ -104,7 +104,7 @@ def scaled(value: int, factor: int, divisor: int, up: bool) -> int:
 
 
 @inlined
-def known(words: Any, transfer: Transfer, number: int) -> int:
+def known(words: Any, transfer: TransferRecord, number: int) -> int:
     """From which cycle a request may be asked for; NEVER while that is not known."""
     if number >= transfer.asked:
         return NEVER
@@ -113,7 +113,7 @@ def known(words: Any, transfer: Transfer, number: int) -> int:
 
 
 @inlined
-def ended(words: Any, transfer: Transfer, place: int, end: int) -> None:
+def ended(words: Any, transfer: TransferRecord, place: int, end: int) -> None:
     """A burst of the request at ``place`` has its last beat in cycle ``end``."""
     at = transfer.requests + REQUEST_WORDS * place
     words[at + 1] -= 1
@@ -121,7 +121,7 @@ def ended(words: Any, transfer: Transfer, place: int, end: int) -> None:
 
 
 @njit
-def enlist(spread: Spread, words: Any, transfer: Transfer) -> None:
+def enlist(spread: AddressSpread, words: Any, transfer: TransferRecord) -> None:
     """The bursts of a transfer come behind all that its askers have offered so far."""
     if transfer.bursts == 0:
         return
@@ -134,7 +134,7 @@ def enlist(spread: Spread, words: Any, transfer: Transfer) -> None:
 
 
 @njit
-def offered(words: Any, transfer: Transfer, burst: int) -> int:
+def offered(words: Any, transfer: TransferRecord, burst: int) -> int:
     """From which cycle on a burst of a transfer may be taken in; NEVER while those before it have not been."""
     at = 0
     for i in range(ASKERS):
@@ -145,14 +145,14 @@ def offered(words: Any, transfer: Transfer, burst: int) -> int:
 
 
 @inlined
-def accept(spread: Spread, words: Any, transfer: Transfer, now: int) -> None:
+def accept(spread: AddressSpread, words: Any, transfer: TransferRecord, now: int) -> None:
     """A burst is taken in: the next one of its askers, if it has any."""
     if transfer.bursts:
         _accept(spread, words, transfer, now)
 
 
 @njit
-def _accept(spread: Spread, words: Any, transfer: Transfer, now: int) -> None:
+def _accept(spread: AddressSpread, words: Any, transfer: TransferRecord, now: int) -> None:
     spread.offers -= 1
     for i in range(ASKERS):
         if transfer.askers[i] != NONE:
@@ -160,7 +160,7 @@ def _accept(spread: Spread, words: Any, transfer: Transfer, now: int) -> None:
 
 
 @inlined
-def _count(spread: Spread, words: Any, asker: int, now: int) -> None:
+def _count(spread: AddressSpread, words: Any, asker: int, now: int) -> None:
     requests, hz, taken = words[asker + REQUESTS], words[asker + HZ], words[asker + TAKEN]
     words[asker + ASKER + taken % requests] = now
     taken += 1

@@ -28,16 +28,16 @@ from archsim.memory.dram.compiled.records import (
     SECOND,
     SPLIT,
     WR,
-    Channel,
-    Log,
-    Rules,
+    ChannelRecord,
+    CommandLog,
+    DramRules,
 )
 from archsim.memory.dram.compiled.select import plan_row, refresh_code, suspend
 from archsim.memory.dram.compiled.timing import bank_of, code_of, command_of, constrain
 
 
 @njit
-def tick(rules: Rules, ch: Channel, log: Log, now: int) -> int:
+def tick(rules: DramRules, ch: ChannelRecord, log: CommandLog, now: int) -> int:
     """Issue what is planned for cycle ``now``; the slot of the access that got its column command, or NONE."""
     done = NONE
     for bus in range(0 if rules.protocol == DUAL else 1, 2):
@@ -54,7 +54,7 @@ def tick(rules: Rules, ch: Channel, log: Log, now: int) -> int:
 
 
 @inlined
-def _issue(rules: Rules, ch: Channel, log: Log, now: int) -> int:
+def _issue(rules: DramRules, ch: ChannelRecord, log: CommandLog, now: int) -> int:
     if ch.planned_from == REFRESH:
         _refresh(rules, ch, log, now)
         return NONE
@@ -80,7 +80,7 @@ def _issue(rules: Rules, ch: Channel, log: Log, now: int) -> int:
 
 
 @njit
-def _apart(rules: Rules, ch: Channel, log: Log, now: int) -> None:
+def _apart(rules: DramRules, ch: ChannelRecord, log: CommandLog, now: int) -> None:
     """The second half of an activate, or the precharge of a row left idle."""
     if ch.planned_from == SECOND:
         _second(rules, ch, log, now)
@@ -90,13 +90,15 @@ def _apart(rules: Rules, ch: Channel, log: Log, now: int) -> None:
 
 
 @inlined
-def _put(rules: Rules, ch: Channel, log: Log, command: int, slot: int, now: int) -> None:
+def _put(rules: DramRules, ch: ChannelRecord, log: CommandLog, command: int, slot: int, now: int) -> None:
     """A command of an access on the bus."""
     _enter(rules, ch, log, command, NUMBER(ch.bank[slot]), ch.row[slot], ch.col[slot], now)
 
 
 @njit
-def _enter(rules: Rules, ch: Channel, log: Log, command: int, bank: int, row: int, column: int, now: int) -> None:
+def _enter(
+    rules: DramRules, ch: ChannelRecord, log: CommandLog, command: int, bank: int, row: int, column: int, now: int
+) -> None:
     constrain(rules, ch, command, bank, now)
     ch.counts[command] += 1
     if log.count < log.limit:
@@ -106,7 +108,7 @@ def _enter(rules: Rules, ch: Channel, log: Log, command: int, bank: int, row: in
 
 
 @inlined
-def _count(ch: Channel, slot: int, command: int) -> None:
+def _count(ch: ChannelRecord, slot: int, command: int) -> None:
     """An access is a row hit, miss or conflict by the first command that it causes."""
     if ch.counted[slot]:
         return
@@ -122,7 +124,7 @@ def _count(ch: Channel, slot: int, command: int) -> None:
 
 
 @inlined
-def _activate(rules: Rules, ch: Channel, log: Log, slot: int, now: int) -> None:
+def _activate(rules: DramRules, ch: ChannelRecord, log: CommandLog, slot: int, now: int) -> None:
     bank = NUMBER(ch.bank[slot])
     _put(rules, ch, log, ACT, slot, now)
     leave(ch, slot)
@@ -139,14 +141,14 @@ def _activate(rules: Rules, ch: Channel, log: Log, slot: int, now: int) -> None:
 
 
 @njit
-def _second(rules: Rules, ch: Channel, log: Log, now: int) -> None:
+def _second(rules: DramRules, ch: ChannelRecord, log: CommandLog, now: int) -> None:
     _put(rules, ch, log, ACT2, ch.held, now)
     _hold(rules, ch, ch.held)
     ch.held = NONE
 
 
 @inlined
-def _hold(rules: Rules, ch: Channel, slot: int) -> None:
+def _hold(rules: DramRules, ch: ChannelRecord, slot: int) -> None:
     """The row is open, and kept so until the access that opened it has had its column command."""
     bank = NUMBER(ch.bank[slot])
     ch.open_row[bank] = ch.row[slot]
@@ -158,7 +160,7 @@ def _hold(rules: Rules, ch: Channel, slot: int) -> None:
 
 
 @inlined
-def _access(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: int) -> None:
+def _access(rules: DramRules, ch: ChannelRecord, log: CommandLog, slot: int, command: int, now: int) -> None:
     bank = NUMBER(ch.bank[slot])
     if ch.planned_from == ACTIVE:
         leave_active(ch, slot)
@@ -178,7 +180,7 @@ def _access(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: i
 
 
 @inlined
-def _synchronise(rules: Rules, ch: Channel, log: Log, slot: int, command: int, now: int) -> bool:
+def _synchronise(rules: DramRules, ch: ChannelRecord, log: CommandLog, slot: int, command: int, now: int) -> bool:
     """Start the data clock with a CAS when it has stopped; the access follows in the next cycle."""
     if ch.synced != NONE or now < ch.clock_until:
         return False
@@ -191,7 +193,7 @@ def _synchronise(rules: Rules, ch: Channel, log: Log, slot: int, command: int, n
 
 
 @njit
-def _refresh(rules: Rules, ch: Channel, log: Log, now: int) -> None:
+def _refresh(rules: DramRules, ch: ChannelRecord, log: CommandLog, now: int) -> None:
     code = refresh_code(rules, ch, ch.planned)
     command, bank = command_of(rules, code), bank_of(rules, code)
     _enter(rules, ch, log, command, bank, NONE, NONE, now)
@@ -208,7 +210,7 @@ def _refresh(rules: Rules, ch: Channel, log: Log, now: int) -> None:
 
 
 @njit
-def _close(rules: Rules, ch: Channel, low: int, banks: int, now: int) -> None:
+def _close(rules: DramRules, ch: ChannelRecord, low: int, banks: int, now: int) -> None:
     """The rows of ``banks`` banks of a rank are closed."""
     rank, before = low // rules.rank_banks, ch.open_banks[low // rules.rank_banks]
     for b in range(low, low + banks):

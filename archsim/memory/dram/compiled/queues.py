@@ -20,8 +20,8 @@ from archsim.memory.dram.compiled.records import (
     RD,
     SLOT_BITS,
     UNSIGNED,
-    Channel,
-    Rules,
+    ChannelRecord,
+    DramRules,
 )
 from archsim.memory.dram.compiled.timing import bank_of, code_of
 
@@ -29,7 +29,7 @@ QUEUED, FORWARDED, MERGED, FULL = range(4)
 
 
 @inlined
-def take_in(rules: Rules, ch: Channel, now: int, write: int, burst: int, owner: int) -> int:
+def take_in(rules: DramRules, ch: ChannelRecord, now: int, write: int, burst: int, owner: int) -> int:
     """Queue an access at cycle ``now``, serve it from a queued write, merge it into one, or refuse it (FULL)."""
     if ch.writes and ch.written[burst & (HASHES - 1)] and _is_written(rules, ch, burst):
         if write:
@@ -60,7 +60,7 @@ def take_in(rules: Rules, ch: Channel, now: int, write: int, burst: int, owner: 
 
 
 @inlined
-def has_room(rules: Rules, ch: Channel, write: int) -> bool:
+def has_room(rules: DramRules, ch: ChannelRecord, write: int) -> bool:
     """Whether an access can be queued."""
     if write:
         return ch.writes < rules.write_queue
@@ -68,7 +68,7 @@ def has_room(rules: Rules, ch: Channel, write: int) -> bool:
 
 
 @inlined
-def _is_written(rules: Rules, ch: Channel, burst: int) -> bool:
+def _is_written(rules: DramRules, ch: ChannelRecord, burst: int) -> bool:
     slot = ch.following[_ring(1, _image(rules, burst) & ((1 << BANK_BITS) - 1))]
     while slot < MOST_ENTRIES:
         if ch.burst[slot] == burst:
@@ -78,7 +78,7 @@ def _is_written(rules: Rules, ch: Channel, burst: int) -> bool:
 
 
 @inlined
-def _image(rules: Rules, burst: int) -> int:
+def _image(rules: DramRules, burst: int) -> int:
     """Bank, column and row of a burst: the XOR of the images of the chunks of its number."""
     image: int = 0
     for k in range(CHUNKS):
@@ -93,7 +93,7 @@ def _ring(queue: int, bank: int) -> int:
 
 
 @inlined
-def _link(ch: Channel, slot: int, ring: int) -> None:
+def _link(ch: ChannelRecord, slot: int, ring: int) -> None:
     """The youngest of its ring."""
     last = ch.before[ring]
     ch.following[slot], ch.before[slot] = ring, last
@@ -101,7 +101,7 @@ def _link(ch: Channel, slot: int, ring: int) -> None:
 
 
 @inlined
-def needed(ch: Channel, slot: int) -> int:
+def needed(ch: ChannelRecord, slot: int) -> int:
     """What an access needs next, if its bank is not held for another row."""
     open_row = ch.open_row[ch.bank[slot]]
     if open_row == ch.row[slot]:
@@ -110,7 +110,7 @@ def needed(ch: Channel, slot: int) -> int:
 
 
 @inlined
-def _list(rules: Rules, ch: Channel, queue: int, need: int, bank: int, age: int) -> None:
+def _list(rules: DramRules, ch: ChannelRecord, queue: int, need: int, bank: int, age: int) -> None:
     """Enter the oldest access that needs something of a bank, or the one that is now."""
     place = ch.places[queue, need, bank]
     if place == 0:
@@ -123,7 +123,7 @@ def _list(rules: Rules, ch: Channel, queue: int, need: int, bank: int, age: int)
 
 
 @inlined
-def _list_first(rules: Rules, ch: Channel, queue: int, slot: int, bank: int) -> bool:
+def _list_first(rules: DramRules, ch: ChannelRecord, queue: int, slot: int, bank: int) -> bool:
     """Enter an access that is younger than all considered of its queue and bank, if it is the first of its need."""
     need = needed(ch, slot)
     if ch.places[queue, need, bank] or ch.refreshing[bank] or (need != COLUMN and ch.holder[bank]):
@@ -133,7 +133,7 @@ def _list_first(rules: Rules, ch: Channel, queue: int, slot: int, bank: int) -> 
 
 
 @inlined
-def _unlist(rules: Rules, ch: Channel, queue: int, need: int, bank: int) -> None:
+def _unlist(rules: DramRules, ch: ChannelRecord, queue: int, need: int, bank: int) -> None:
     """No access needs it any more: the last of the list takes its place."""
     place = ch.places[queue, need, bank]
     if place == 0:
@@ -148,7 +148,7 @@ def _unlist(rules: Rules, ch: Channel, queue: int, need: int, bank: int) -> None
 
 
 @inlined
-def leave(ch: Channel, slot: int) -> None:
+def leave(ch: ChannelRecord, slot: int) -> None:
     """Take an access out of its queue."""
     before, following = ch.before[slot], ch.following[slot]
     ch.following[before], ch.before[following] = following, before
@@ -160,7 +160,7 @@ def leave(ch: Channel, slot: int) -> None:
 
 
 @njit
-def leave_open(rules: Rules, ch: Channel, slot: int) -> None:
+def leave_open(rules: DramRules, ch: ChannelRecord, slot: int) -> None:
     """Take an access out of its queue whose row is open; the next one to the row is listed."""
     leave(ch, slot)
     queue, bank, row, following = ch.write[slot], ch.bank[slot], ch.row[slot], ch.following[slot]
@@ -173,7 +173,7 @@ def leave_open(rules: Rules, ch: Channel, slot: int) -> None:
 
 
 @inlined
-def leave_active(ch: Channel, slot: int) -> None:
+def leave_active(ch: ChannelRecord, slot: int) -> None:
     """Take an access out of the active buffer."""
     ch.active -= 1
     moving = False
@@ -184,7 +184,7 @@ def leave_active(ch: Channel, slot: int) -> None:
 
 
 @njit
-def is_wanted(ch: Channel, bank: int, row: int) -> bool:
+def is_wanted(ch: ChannelRecord, bank: int, row: int) -> bool:
     """Whether a queued access goes to a row."""
     for queue in range(2):
         slot = ch.following[_ring(queue, bank)]
@@ -196,14 +196,14 @@ def is_wanted(ch: Channel, bank: int, row: int) -> bool:
 
 
 @inlined
-def release(ch: Channel, slot: int) -> None:
+def release(ch: ChannelRecord, slot: int) -> None:
     """Give a slot back."""
     ch.free[ch.free_slots] = slot
     ch.free_slots += 1
 
 
 @njit
-def reconsider(rules: Rules, ch: Channel, low: int, high: int) -> None:
+def reconsider(rules: DramRules, ch: ChannelRecord, low: int, high: int) -> None:
     """List anew what the accesses queued for banks [low, high) need."""
     for bank in range(low, high):
         for queue in range(2):

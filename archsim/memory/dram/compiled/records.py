@@ -49,20 +49,20 @@ INDEX = np.uint32  # what is used as an index has no sign: the compiled code nee
 UNSIGNED: Any = np.uint64  # for loops over indices
 NUMBER: Any = np.int64  # of an index that is calculated with
 Spacing = Annotated[Any, np.int64, (COMMANDS, 2, 1 << COMMAND_BITS)]
-Units = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
+PerBankCommand = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
 Codes = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
 Listed = Annotated[Any, np.int64, (2, NEEDS, MOST_QUEUED + 8)]  # lists of 2^n words would share lines of the cache
 Places = Annotated[Any, INDEX, (2, NEEDS, MOST_BANKS)]
-Banks = Annotated[Any, np.int64, (MOST_BANKS,)]
-Ranks = Annotated[Any, np.int64, (MOST_RANKS,)]
-Entries = Annotated[Any, np.int64, (MOST_ENTRIES,)]
-Indices = Annotated[Any, INDEX, (MOST_ENTRIES,)]
+PerBank = Annotated[Any, np.int64, (MOST_BANKS,)]
+PerRank = Annotated[Any, np.int64, (MOST_RANKS,)]
+PerEntry = Annotated[Any, np.int64, (MOST_ENTRIES,)]
+IndexPerEntry = Annotated[Any, INDEX, (MOST_ENTRIES,)]
 Links = Annotated[Any, INDEX, (MOST_ENTRIES + 2 * MOST_BANKS,)]
 PerRule = Annotated[Any, np.int64, (MOST_RULES,)]
 PerWindow = Annotated[Any, np.int64, (MOST_WINDOWS,)]
 
 
-class Rules:
+class DramRules:
     """Structure and behaviour of a DRAM channel and its controller, in clock cycles.
 
     A command on a rank is the unit rank << COMMAND_BITS | command; on a bank, the code unit << rank_bits | bank of
@@ -112,7 +112,7 @@ class Rules:
     row_timeout: int  # cycles for which a row that is not accessed stays open under TIMEOUT
 
 
-class Channel:
+class ChannelRecord:
     """One channel: its controller, its banks and its queues.
 
     The accesses that a queue (0 of reads, 1 of writes) has for a bank are linked in a ring, oldest first, that is
@@ -147,43 +147,43 @@ class Channel:
     conflicts: int
     forwarded: int
     merged: int
-    bus: Units  # first cycle at which a command may issue on a rank
+    bus: PerBankCommand  # first cycle at which a command may issue on a rank
     ready: Codes  # and on a bank
-    refreshing: Banks  # 1 while a refresh of the bank alone is asked for: none of the queued accesses goes on
+    refreshing: PerBank  # 1 while a refresh of the bank alone is asked for: none of the queued accesses goes on
     listed: Annotated[Any, np.int64, (2, NEEDS)]  # how many
     codes: Listed
     ages: Listed
     places: Places  # of a bank in a list, from 1; 0 where it is not
-    open_row: Banks
-    holder: Banks  # 1 while an access waits for the row that it opened
+    open_row: PerBank
+    holder: PerBank  # 1 while an access waits for the row that it opened
     history: Annotated[Any, np.int64, (MOST_WINDOWS, MOST_BANKS, LONGEST_WINDOW)]  # earlier commands of a window's unit
     history_at: Annotated[Any, np.int64, (MOST_WINDOWS, MOST_BANKS)]
     following: Links
     before: Links
-    age: Entries  # how many were queued before, then the slot
-    code: Indices  # of the column command of an active access
-    bank: Indices
-    row: Entries
-    col: Entries
-    write: Entries
-    arrived: Entries
-    burst: Entries
-    owner: Entries
-    counted: Entries
-    free: Indices  # slots
+    age: PerEntry  # how many were queued before, then the slot
+    code: IndexPerEntry  # of the column command of an active access
+    bank: IndexPerEntry
+    row: PerEntry
+    col: PerEntry
+    write: PerEntry
+    arrived: PerEntry
+    burst: PerEntry
+    owner: PerEntry
+    counted: PerEntry
+    free: IndexPerEntry  # slots
     active_order: Annotated[Any, INDEX, (MOST_BANKS,)]
     written: Annotated[Any, np.int64, (HASHES,)]  # queued writes by burst modulo HASHES
     counts: Annotated[Any, np.int64, (COMMANDS,)]  # issued
-    accessed: Banks  # the cycle of a bank's last column command
-    open_banks: Ranks
-    open_since: Ranks  # the cycle of the first activate, while a bank is open
-    open_cycles: Ranks  # in which a bank was open, before that
+    accessed: PerBank  # the cycle of a bank's last column command
+    open_banks: PerRank
+    open_since: PerRank  # the cycle of the first activate, while a bank is open
+    open_cycles: PerRank  # in which a bank was open, before that
 
 
 LOG_ROOM = 4096
 
 
-class Log:
+class CommandLog:
     """Commands that were issued, as far as there is room."""
 
     limit: int
@@ -191,7 +191,7 @@ class Log:
     rows: Annotated[Any, np.int64, (LOG_ROOM, 5)]  # cycle, command, bank, row, column
 
 
-class Request:
+class RequestRecord:
     """One request of a trace, and, filled in, the cycles at which it was taken in and ended.
 
     A read ends with its last beat, a write when it is issued or merged, a forwarded read one cycle after it was taken
@@ -206,7 +206,7 @@ class Request:
     ended: int
 
 
-RULES, CHANNEL, LOG, REQUEST = map(record, (Rules, Channel, Log, Request))
+RULES, CHANNEL, LOG, REQUEST = map(record, (DramRules, ChannelRecord, CommandLog, RequestRecord))
 
 
 OuterLoops = Annotated[Any, np.int64, (MAX_OUTER_EXTENTS - 1,)]  # outside the innermost one, outermost first
@@ -224,7 +224,7 @@ READY = 4  # from which cycle on the next one may be
 ByAsker = Annotated[Any, np.int64, (ASKERS,)]
 
 
-class Spread:
+class AddressSpread:
     """How addresses spread over channels and transfers take turns; ``*_bits`` are shifts."""
 
     channels: int
@@ -238,7 +238,7 @@ class Spread:
     offers: int  # bursts under way that have askers and are not taken in yet
 
 
-class Transfer:
+class TransferRecord:
     """One transfer under way; the innermost of its loops is here, the others are in the outer ones."""
 
     write: int
@@ -275,7 +275,7 @@ class Transfer:
     ends_before: int  # the slot of the next completion
 
 
-class Cursor:
+class BurstCursor:
     """Where one channel stands in one transfer: burst numbers [local, stop) of the current run on this channel."""
 
     following: int
@@ -290,7 +290,7 @@ class Cursor:
     stop: int
 
 
-class Feed:
+class ChannelFeed:
     """What a channel is fed from: transfers to come, and a ring of those under way for each direction."""
 
     number: int
@@ -308,10 +308,10 @@ class Feed:
     turns: ByDirection  # bursts that the head of a ring has had in its turn
 
 
-SPREAD, TRANSFER, CURSOR, FEED = map(record, (Spread, Transfer, Cursor, Feed))
+SPREAD, TRANSFER, CURSOR, FEED = map(record, (AddressSpread, TransferRecord, BurstCursor, ChannelFeed))
 
 
-class State(NamedTuple):
+class DramState(NamedTuple):
     """All arrays of a memory. C channels, S slots for transfers under way."""
 
     rules: Any  # (1,) Rules

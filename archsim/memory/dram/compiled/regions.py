@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from archsim.base.jit import inlined, njit
-from archsim.memory.dram.compiled.records import NONE, RUN, Cursor, Spread, Transfer
+from archsim.memory.dram.compiled.records import NONE, RUN, AddressSpread, BurstCursor, TransferRecord
 
 
 @njit
-def rewind(spread: Spread, words: Any, number: int, transfer: Transfer, cursor: Cursor) -> None:
+def rewind(spread: AddressSpread, words: Any, number: int, transfer: TransferRecord, cursor: BurstCursor) -> None:
     """Put the cursor of channel ``number`` before the first burst of the region; an empty region has none."""
     cursor.index = 0
     cursor.run_address = transfer.address
@@ -29,7 +29,7 @@ def rewind(spread: Spread, words: Any, number: int, transfer: Transfer, cursor: 
 
 
 @njit
-def seek(spread: Spread, words: Any, number: int, transfer: Transfer, cursor: Cursor) -> bool:
+def seek(spread: AddressSpread, words: Any, number: int, transfer: TransferRecord, cursor: BurstCursor) -> bool:
     """Go to the next run that has a burst for the channel; False at the end of the region."""
     while cursor.local >= cursor.stop:
         cursor.index += 1
@@ -46,7 +46,7 @@ def seek(spread: Spread, words: Any, number: int, transfer: Transfer, cursor: Cu
 
 
 @njit
-def count(spread: Spread, words: Any, transfer: Transfer, cursor: Cursor) -> int:
+def count(spread: AddressSpread, words: Any, transfer: TransferRecord, cursor: BurstCursor) -> int:
     """All bursts that channel 0 has of a region."""
     bursts = 0
     rewind(spread, words, 0, transfer, cursor)
@@ -57,7 +57,7 @@ def count(spread: Spread, words: Any, transfer: Transfer, cursor: Cursor) -> int
 
 
 @inlined
-def request(spread: Spread, words: Any, number: int, transfer: Transfer, cursor: Cursor) -> int:
+def request(spread: AddressSpread, words: Any, number: int, transfer: TransferRecord, cursor: BurstCursor) -> int:
     """Which request of its transfer the next burst belongs to: its row, or itself in order over all channels."""
     if transfer.runs != NONE:
         row: int = words[transfer.runs + RUN * cursor.index + 2]
@@ -66,7 +66,7 @@ def request(spread: Spread, words: Any, number: int, transfer: Transfer, cursor:
 
 
 @inlined
-def position(spread: Spread, number: int, cursor: Cursor) -> int:
+def position(spread: AddressSpread, number: int, cursor: BurstCursor) -> int:
     """The number of the next burst among all of its transfer's."""
     bits = spread.interleave_bits
     block = (cursor.local >> bits) * spread.channels + number
@@ -75,7 +75,7 @@ def position(spread: Spread, number: int, cursor: Cursor) -> int:
 
 
 @njit
-def _open_listed(spread: Spread, words: Any, number: int, transfer: Transfer, cursor: Cursor) -> None:
+def _open_listed(spread: AddressSpread, words: Any, number: int, transfer: TransferRecord, cursor: BurstCursor) -> None:
     at = transfer.runs + RUN * cursor.index
     if cursor.index > 0 and words[at + 2] != words[at + 2 - RUN]:
         cursor.last_burst = NONE
@@ -84,7 +84,7 @@ def _open_listed(spread: Spread, words: Any, number: int, transfer: Transfer, cu
 
 
 @njit
-def _open_run(spread: Spread, number: int, cursor: Cursor, run_bytes: int) -> None:
+def _open_run(spread: AddressSpread, number: int, cursor: BurstCursor, run_bytes: int) -> None:
     first = cursor.run_address >> spread.burst_bits
     last = (cursor.run_address + run_bytes - 1) >> spread.burst_bits
     if first == cursor.last_burst:
@@ -97,7 +97,7 @@ def _open_run(spread: Spread, number: int, cursor: Cursor, run_bytes: int) -> No
 
 
 @njit
-def _bursts_below(spread: Spread, burst: int, number: int) -> int:
+def _bursts_below(spread: AddressSpread, burst: int, number: int) -> int:
     """How many bursts below ``burst`` belong to channel ``number``."""
     block = burst >> spread.interleave_bits
     rounds = block // spread.channels
@@ -111,7 +111,7 @@ def _bursts_below(spread: Spread, burst: int, number: int) -> int:
 
 
 @njit
-def _carry(transfer: Transfer, cursor: Cursor) -> bool:
+def _carry(transfer: TransferRecord, cursor: BurstCursor) -> bool:
     """The innermost loop is through: step the outer loops; False at the end of the region."""
     cursor.run_address -= transfer.extent * transfer.stride
     cursor.index = 0

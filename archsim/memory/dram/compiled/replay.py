@@ -10,12 +10,22 @@ from typing import Any
 from archsim.base.jit import inlined, njit
 from archsim.memory.dram.compiled.issue import tick
 from archsim.memory.dram.compiled.queues import FORWARDED, FULL, QUEUED, has_room, release, take_in
-from archsim.memory.dram.compiled.records import NEVER, NONE, UNSIGNED, Channel, Log, Request, Rules
+from archsim.memory.dram.compiled.records import (
+    NEVER,
+    NONE,
+    UNSIGNED,
+    ChannelRecord,
+    CommandLog,
+    DramRules,
+    RequestRecord,
+)
 from archsim.memory.dram.compiled.select import next_at, plan, skip
 
 
 @njit
-def replay(rules: Rules, channels: Any, requests: Any, per_cycle: int, progress: Any, planned: Any, logs: Any) -> bool:
+def replay(
+    rules: DramRules, channels: Any, requests: Any, per_cycle: int, progress: Any, planned: Any, logs: Any
+) -> bool:
     """Serve requests until all are done (True) or a log may be full after the next cycle.
 
     ``requests``: Request records; their times are filled in. ``per_cycle``: of them that are offered in a cycle, over
@@ -48,17 +58,17 @@ def replay(rules: Rules, channels: Any, requests: Any, per_cycle: int, progress:
 
 
 @inlined
-def _is_full(log: Log) -> bool:
+def _is_full(log: CommandLog) -> bool:
     return log.limit > 0 and log.count + 2 >= log.limit
 
 
 @inlined
-def _can_enter(rules: Rules, channels: Any, request: Request) -> bool:
+def _can_enter(rules: DramRules, channels: Any, request: RequestRecord) -> bool:
     return has_room(rules, channels[request.channel], request.write)
 
 
 @inlined
-def _end(rules: Rules, ch: Channel, requests: Any, slot: int, now: int) -> int:
+def _end(rules: DramRules, ch: ChannelRecord, requests: Any, slot: int, now: int) -> int:
     """1 when a command was the column command of a request, which is done with it."""
     if slot == NONE:
         return 0
@@ -70,7 +80,7 @@ def _end(rules: Rules, ch: Channel, requests: Any, slot: int, now: int) -> int:
 
 @inlined
 def _take(
-    rules: Rules, channels: Any, requests: Any, per_cycle: int, planned: Any, taken: int, now: int
+    rules: DramRules, channels: Any, requests: Any, per_cycle: int, planned: Any, taken: int, now: int
 ) -> tuple[int, int]:
     """Take in what has arrived, up to the first request whose queue is full; requests taken in, and now queued."""
     limit, queued = min(taken + per_cycle, requests.size), 0
@@ -89,7 +99,7 @@ def _take(
 
 
 @inlined
-def _next(rules: Rules, channels: Any, planned: Any, now: int) -> int:
+def _next(rules: DramRules, channels: Any, planned: Any, now: int) -> int:
     """Plan where needed; the next command or refresh of any channel."""
     soonest = NEVER
     for c in range(channels.size):

@@ -13,12 +13,12 @@ from typing import Any
 
 from archsim.base.jit import inlined, njit
 from archsim.memory.dram.compiled.intake import known, offered
-from archsim.memory.dram.compiled.records import NEVER, NONE, Feed, Spread, Transfer
+from archsim.memory.dram.compiled.records import NEVER, NONE, AddressSpread, ChannelFeed, TransferRecord
 from archsim.memory.dram.compiled.regions import position, request
 
 
 @njit
-def append_pending(feed: Feed, cursors: Any, slot: int) -> None:
+def append_pending(feed: ChannelFeed, cursors: Any, slot: int) -> None:
     """A transfer that becomes visible after all others."""
     cursors[slot].following = NONE
     if feed.pending_head == NONE:
@@ -29,7 +29,7 @@ def append_pending(feed: Feed, cursors: Any, slot: int) -> None:
 
 
 @inlined
-def admit(feed: Feed, transfers: Any, cursors: Any, now: int) -> None:
+def admit(feed: ChannelFeed, transfers: Any, cursors: Any, now: int) -> None:
     """Move the transfers visible now to the tails of their rings."""
     while feed.pending_head != NONE and transfers[feed.pending_head].visible <= now:
         slot = feed.pending_head
@@ -38,7 +38,7 @@ def admit(feed: Feed, transfers: Any, cursors: Any, now: int) -> None:
 
 
 @inlined
-def append(feed: Feed, cursors: Any, write: int, slot: int) -> None:
+def append(feed: ChannelFeed, cursors: Any, write: int, slot: int) -> None:
     """Put a transfer at the tail of a ring."""
     tail = feed.tails[write]
     if tail == NONE:
@@ -50,7 +50,7 @@ def append(feed: Feed, cursors: Any, write: int, slot: int) -> None:
 
 
 @inlined
-def remove_head(feed: Feed, cursors: Any, write: int) -> None:
+def remove_head(feed: ChannelFeed, cursors: Any, write: int) -> None:
     """The head of a ring leaves it."""
     tail = feed.tails[write]
     head = cursors[tail].following
@@ -62,7 +62,7 @@ def remove_head(feed: Feed, cursors: Any, write: int) -> None:
 
 
 @inlined
-def next_turn(feed: Feed, cursors: Any, write: int) -> None:
+def next_turn(feed: ChannelFeed, cursors: Any, write: int) -> None:
     """The head of a ring goes to its tail."""
     feed.tails[write] = cursors[feed.tails[write]].following
     feed.turns[write] = 0
@@ -76,7 +76,7 @@ def first_completion(transfers: Any, ending: Any) -> int:
     """When the next transfer ends whose bursts are all issued; NEVER without one."""
     if ending[0] == NONE:
         return NEVER
-    first: Transfer = transfers[ending[0]]
+    first: TransferRecord = transfers[ending[0]]
     return first.last_beat
 
 
@@ -95,12 +95,12 @@ def insert_ending(transfers: Any, ending: Any, slot: int) -> None:
 
 
 @njit
-def _ends_first(one: Transfer, other: Transfer) -> bool:
+def _ends_first(one: TransferRecord, other: TransferRecord) -> bool:
     return one.last_beat < other.last_beat or (one.last_beat == other.last_beat and one.order < other.order)
 
 
 @inlined
-def next_place(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
+def next_place(spread: AddressSpread, words: Any, feed: ChannelFeed, transfer: Any, cursor: Any, now: int) -> int:
     """The place of the request that the next burst belongs to; NONE while it may not be asked for."""
     place = 0
     if transfer.most or transfer.bursts:
@@ -109,7 +109,7 @@ def next_place(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: An
 
 
 @njit
-def _place(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any, now: int) -> int:
+def _place(spread: AddressSpread, words: Any, feed: ChannelFeed, transfer: Any, cursor: Any, now: int) -> int:
     at = _free_at(spread, words, feed, transfer, cursor)
     if at > now:
         feed.release_at = min(feed.release_at, at)
@@ -121,7 +121,7 @@ def _place(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any, n
 
 
 @inlined
-def _free_at(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any) -> int:
+def _free_at(spread: AddressSpread, words: Any, feed: ChannelFeed, transfer: Any, cursor: Any) -> int:
     """From which cycle on the next burst of a transfer may be taken in; NEVER while that is not known."""
     at = 0
     if transfer.most:
@@ -132,7 +132,7 @@ def _free_at(spread: Spread, words: Any, feed: Feed, transfer: Any, cursor: Any)
 
 
 @njit
-def look_ahead(spread: Spread, words: Any, feed: Feed, transfers: Any, cursors: Any) -> None:
+def look_ahead(spread: AddressSpread, words: Any, feed: ChannelFeed, transfers: Any, cursors: Any) -> None:
     """Find anew when the first of the parked transfers can go on."""
     feed.release_at = NEVER
     slot = feed.parked
@@ -143,7 +143,7 @@ def look_ahead(spread: Spread, words: Any, feed: Feed, transfers: Any, cursors: 
 
 
 @njit
-def park(feed: Feed, transfers: Any, cursors: Any, slot: int) -> None:
+def park(feed: ChannelFeed, transfers: Any, cursors: Any, slot: int) -> None:
     """Put a transfer that has left its ring among those that wait, in order of submission."""
     before, after = NONE, feed.parked
     while after != NONE and transfers[after].order < transfers[slot].order:
@@ -156,7 +156,7 @@ def park(feed: Feed, transfers: Any, cursors: Any, slot: int) -> None:
 
 
 @njit
-def rejoin(spread: Spread, words: Any, feed: Feed, transfers: Any, cursors: Any, now: int) -> None:
+def rejoin(spread: AddressSpread, words: Any, feed: ChannelFeed, transfers: Any, cursors: Any, now: int) -> None:
     """Those whose next request may be asked for now go to the tails of their rings."""
     before, slot = NONE, feed.parked
     while slot != NONE:

@@ -35,20 +35,20 @@ from archsim.memory.dram.compiled.records import (
     TIMEOUT,
     UNSIGNED,
     WRITES,
-    Channel,
-    Rules,
+    ChannelRecord,
+    DramRules,
 )
 from archsim.memory.dram.compiled.timing import code_of, command_of, legal_at
 
 
 @inlined
-def of_ranks(rules: Rules) -> bool:
+def of_ranks(rules: DramRules) -> bool:
     """Whether a refresh is one of a whole rank."""
     return rules.refresh_stride == 1
 
 
 @njit
-def ask(rules: Rules, ch: Channel) -> None:
+def ask(rules: DramRules, ch: ChannelRecord) -> None:
     """A refresh falls due: of every rank, or of the next banks."""
     ch.refresh_due += rules.refresh_interval
     ch.refresh_asked += rules.banks // rules.refresh_scope if of_ranks(rules) else 1
@@ -56,7 +56,7 @@ def ask(rules: Rules, ch: Channel) -> None:
 
 
 @njit
-def suspend(rules: Rules, ch: Channel) -> None:
+def suspend(rules: DramRules, ch: ChannelRecord) -> None:
     """The queued accesses wait whose banks are to be refreshed next, and no others."""
     if of_ranks(rules):
         return
@@ -68,7 +68,7 @@ def suspend(rules: Rules, ch: Channel) -> None:
 
 
 @njit
-def _mark(rules: Rules, ch: Channel, low: int, refreshing: int) -> None:
+def _mark(rules: DramRules, ch: ChannelRecord, low: int, refreshing: int) -> None:
     for i in range(rules.refresh_scope if low != NONE else 0):
         bank = low + i * rules.refresh_stride
         ch.refreshing[bank] = refreshing
@@ -76,7 +76,7 @@ def _mark(rules: Rules, ch: Channel, low: int, refreshing: int) -> None:
 
 
 @njit
-def skip(rules: Rules, ch: Channel, horizon: int) -> None:
+def skip(rules: DramRules, ch: ChannelRecord, horizon: int) -> None:
     """Leave out refreshes that a channel with closed rows performs on time, all but the last before ``horizon``.
 
     No access may come to its queues before that cycle. Refreshes are performed from the longest constraint before it
@@ -96,7 +96,7 @@ def skip(rules: Rules, ch: Channel, horizon: int) -> None:
 
 
 @inlined
-def _next_low(rules: Rules, ch: Channel) -> int:
+def _next_low(rules: DramRules, ch: ChannelRecord) -> int:
     """The first bank of the refresh that was asked for first."""
     stride, scope = rules.refresh_stride, rules.refresh_scope
     unit = ch.refresh_done % (rules.banks // scope)
@@ -105,7 +105,7 @@ def _next_low(rules: Rules, ch: Channel) -> int:
 
 
 @njit
-def refresh_code(rules: Rules, ch: Channel, low: int) -> int:
+def refresh_code(rules: DramRules, ch: ChannelRecord, low: int) -> int:
     """The code of a precharge while a bank of the unit is open, then of the refresh."""
     for i in range(rules.refresh_scope):
         bank = low + i * rules.refresh_stride
@@ -115,7 +115,7 @@ def refresh_code(rules: Rules, ch: Channel, low: int) -> int:
 
 
 @njit
-def from_refresh(rules: Rules, ch: Channel, first: int) -> None:
+def from_refresh(rules: DramRules, ch: ChannelRecord, first: int) -> None:
     """The refresh that was asked for first; it waits for rows that are held open."""
     stride, scope, low = rules.refresh_stride, rules.refresh_scope, _next_low(rules, ch)
     for i in range(scope):
@@ -131,7 +131,7 @@ def from_refresh(rules: Rules, ch: Channel, first: int) -> None:
 
 
 @njit
-def plan(rules: Rules, ch: Channel, first: int) -> None:
+def plan(rules: DramRules, ch: ChannelRecord, first: int) -> None:
     """Plan the next command, not before cycle ``first``, with the refresh that is due by then."""
     if ch.refresh_due <= first:
         ask(rules, ch)
@@ -149,7 +149,7 @@ def plan(rules: Rules, ch: Channel, first: int) -> None:
 
 
 @inlined
-def next_at(rules: Rules, ch: Channel) -> int:
+def next_at(rules: DramRules, ch: ChannelRecord) -> int:
     """The cycle of the next planned command; NEVER without one."""
     if rules.protocol == DUAL:
         return min(ch.planned_at, ch.column_at)
@@ -157,7 +157,7 @@ def next_at(rules: Rules, ch: Channel) -> int:
 
 
 @inlined
-def _half_done(rules: Rules, ch: Channel, first: int) -> bool:
+def _half_done(rules: DramRules, ch: ChannelRecord, first: int) -> bool:
     """What cannot wait: the access after its CAS, and the second half of an activate at its deadline."""
     if ch.synced != NONE:
         ch.planned_at, ch.planned_from, ch.planned = first, ch.synced_from, ch.synced
@@ -169,7 +169,7 @@ def _half_done(rules: Rules, ch: Channel, first: int) -> bool:
 
 
 @inlined
-def _plan_single(rules: Rules, ch: Channel, first: int) -> None:
+def _plan_single(rules: DramRules, ch: ChannelRecord, first: int) -> None:
     ch.planned_at, ch.planned = NEVER, NONE
     if ch.active:
         _from_active(rules, ch, first)
@@ -184,7 +184,7 @@ def _plan_single(rules: Rules, ch: Channel, first: int) -> None:
 
 
 @inlined
-def _plan_column(rules: Rules, ch: Channel, first: int) -> None:
+def _plan_column(rules: DramRules, ch: ChannelRecord, first: int) -> None:
     """The column bus: accesses whose row is open for them, then row hits."""
     ch.planned_at, ch.planned = NEVER, NONE
     if ch.active:
@@ -196,7 +196,7 @@ def _plan_column(rules: Rules, ch: Channel, first: int) -> None:
 
 
 @njit
-def plan_row(rules: Rules, ch: Channel, first: int) -> None:
+def plan_row(rules: DramRules, ch: ChannelRecord, first: int) -> None:
     """The row bus: refresh, then activates and precharges."""
     ch.planned_at, ch.planned = NEVER, NONE
     pending = ch.refresh_asked > ch.refresh_done
@@ -210,7 +210,7 @@ def plan_row(rules: Rules, ch: Channel, first: int) -> None:
 
 
 @inlined
-def _from_active(rules: Rules, ch: Channel, first: int) -> None:
+def _from_active(rules: DramRules, ch: ChannelRecord, first: int) -> None:
     arrived = NEVER
     for i in range(ch.active):
         slot = ch.active_order[i]
@@ -221,7 +221,7 @@ def _from_active(rules: Rules, ch: Channel, first: int) -> None:
 
 
 @njit
-def _from_idle(rules: Rules, ch: Channel, first: int) -> None:
+def _from_idle(rules: DramRules, ch: ChannelRecord, first: int) -> None:
     """The row whose time is up first: open, not held, and wanted by no queued access."""
     for bank in range(rules.banks):
         row = ch.open_row[bank]
@@ -234,7 +234,7 @@ def _from_idle(rules: Rules, ch: Channel, first: int) -> None:
 
 
 @inlined
-def choose_queue(rules: Rules, ch: Channel) -> None:
+def choose_queue(rules: DramRules, ch: ChannelRecord) -> None:
     """Drain writes from the high mark on or without reads, down to the low mark when reads wait."""
     if ch.writing:
         if ch.writes <= rules.write_leave and ch.reads:
@@ -244,7 +244,7 @@ def choose_queue(rules: Rules, ch: Channel) -> None:
 
 
 @njit
-def _from_queue(rules: Rules, ch: Channel, first: int, least: int, most: int) -> None:
+def _from_queue(rules: DramRules, ch: ChannelRecord, first: int, least: int, most: int) -> None:
     """The oldest of the accesses in the queue whose next command, for needs ``least`` to ``most``, is legal first."""
     queue, soonest, oldest = UNSIGNED(ch.writing), NEVER, NEVER
     for need in range(UNSIGNED(least), UNSIGNED(most + 1)):

@@ -40,12 +40,12 @@ from archsim.memory.dram.compiled.records import (
     NONE,
     OPENED,
     OWNER_BITS,
-    Channel,
-    Feed,
-    Log,
-    Rules,
-    Spread,
-    State,
+    AddressSpread,
+    ChannelFeed,
+    ChannelRecord,
+    CommandLog,
+    DramRules,
+    DramState,
 )
 from archsim.memory.dram.compiled.regions import rewind, seek
 from archsim.memory.dram.compiled.rings import (
@@ -64,7 +64,7 @@ from archsim.memory.dram.compiled.select import next_at, plan, skip, suspend
 
 
 @njit
-def advance(state: State, fresh: Any, fresh_count: int, until: int) -> tuple[int, int]:
+def advance(state: DramState, fresh: Any, fresh_count: int, until: int) -> tuple[int, int]:
     """Take over the transfers of slots ``fresh[:fresh_count]``, then run to the first completion up to ``until``.
 
     Returns how many slots of ``state.done`` completed at that instant, 0 when none did, and the cycle before
@@ -94,7 +94,7 @@ def advance(state: State, fresh: Any, fresh_count: int, until: int) -> tuple[int
 
 
 @njit
-def _horizon(spread: Spread, feeds: Any, completion: int, until: int) -> int:
+def _horizon(spread: AddressSpread, feeds: Any, completion: int, until: int) -> int:
     """The cycle up to which channels may run unordered, or -1 when nothing may happen before a completion."""
     limit = min(until, completion)
     first = _first_event(feeds)
@@ -127,7 +127,7 @@ def _collect(transfers: Any, ending: Any, done: Any, until: int) -> int:
 
 
 @njit
-def _look_ahead(state: State, spread: Spread) -> None:
+def _look_ahead(state: DramState, spread: AddressSpread) -> None:
     """Find the times of requests that are known by now, and when channels can go on with them."""
     if spread.paced == NONE and spread.offers == 0:
         return
@@ -137,7 +137,7 @@ def _look_ahead(state: State, spread: Spread) -> None:
 
 
 @njit
-def _look_at(state: State, spread: Spread, c: int) -> None:
+def _look_at(state: DramState, spread: AddressSpread, c: int) -> None:
     """When a channel can go on with what is parked."""
     feed = state.feeds[c]
     if feed.parked != NONE:
@@ -146,7 +146,7 @@ def _look_at(state: State, spread: Spread, c: int) -> None:
 
 
 @njit
-def _arrive(state: State, spread: Spread, slot: int) -> None:
+def _arrive(state: DramState, spread: AddressSpread, slot: int) -> None:
     transfer, feeds, cursors = state.transfers[slot], state.feeds, state.cursors
     spread.under_way += 1
     enlist(spread, state.words, transfer)
@@ -167,15 +167,15 @@ def _arrive(state: State, spread: Spread, slot: int) -> None:
 
 @njit
 def _serve(
-    rules: Rules,
-    spread: Spread,
+    rules: DramRules,
+    spread: AddressSpread,
     words: Any,
-    ch: Channel,
-    feed: Feed,
+    ch: ChannelRecord,
+    feed: ChannelFeed,
     transfers: Any,
     cursors: Any,
     ending: Any,
-    log: Log,
+    log: CommandLog,
     horizon: int,
 ) -> None:
     """Run one channel up to ``horizon``, before which no transfer ends that is not known to."""
@@ -200,7 +200,7 @@ def _serve(
 
 
 @inlined
-def _due(rules: Rules, ch: Channel, feed: Feed, log: Log, horizon: int) -> int:
+def _due(rules: DramRules, ch: ChannelRecord, feed: ChannelFeed, log: CommandLog, horizon: int) -> int:
     """The cycle of the channel's next event; refreshes that are due in it are asked for, and what waits is planned."""
     now = feed.next_at
     if ch.refresh_due <= now:
@@ -215,7 +215,7 @@ def _due(rules: Rules, ch: Channel, feed: Feed, log: Log, horizon: int) -> int:
 
 
 @inlined
-def _plan_later(rules: Rules, spread: Spread, ch: Channel, feed: Feed, now: int) -> None:
+def _plan_later(rules: DramRules, spread: AddressSpread, ch: ChannelRecord, feed: ChannelFeed, now: int) -> None:
     """Find the next command, from cycle ``now`` on; in that cycle, where more may yet be taken in before it."""
     if spread.offers:
         feed.planned, feed.plan_at = NEVER, now
@@ -224,14 +224,14 @@ def _plan_later(rules: Rules, spread: Spread, ch: Channel, feed: Feed, now: int)
 
 
 @inlined
-def _plan(rules: Rules, ch: Channel, feed: Feed, now: int) -> None:
+def _plan(rules: DramRules, ch: ChannelRecord, feed: ChannelFeed, now: int) -> None:
     """Find the next command, from cycle ``now`` on."""
     plan(rules, ch, now)
     feed.planned = next_at(rules, ch)
 
 
 @njit
-def realign(state: State, now: int) -> None:
+def realign(state: DramState, now: int) -> None:
     """Let refresh begin anew at cycle ``now`` on idle channels: none is pending, the first is an interval away."""
     rules = state.rules[0]
     for c in range(state.feeds.size):
@@ -244,7 +244,7 @@ def realign(state: State, now: int) -> None:
 
 
 @inlined
-def _ends(rules: Rules, words: Any, transfer: Any, place: int, now: int) -> None:
+def _ends(rules: DramRules, words: Any, transfer: Any, place: int, now: int) -> None:
     """A burst ends as if its column command were issued in cycle ``now``."""
     end = now + (rules.write_end if transfer.write else rules.read_end)
     transfer.first_beat = min(transfer.first_beat, end - rules.burst)
@@ -254,7 +254,7 @@ def _ends(rules: Rules, words: Any, transfer: Any, place: int, now: int) -> None
 
 
 @inlined
-def _finish(rules: Rules, words: Any, ch: Channel, transfers: Any, ending: Any, slot: int, now: int) -> None:
+def _finish(rules: DramRules, words: Any, ch: ChannelRecord, transfers: Any, ending: Any, slot: int, now: int) -> None:
     """A burst has had its column command."""
     owner = ch.owner[slot] & ((1 << OWNER_BITS) - 1)
     transfer = transfers[owner]
@@ -275,11 +275,11 @@ def _finish(rules: Rules, words: Any, ch: Channel, transfers: Any, ending: Any, 
 
 @inlined
 def _take(
-    rules: Rules,
-    spread: Spread,
+    rules: DramRules,
+    spread: AddressSpread,
     words: Any,
-    ch: Channel,
-    feed: Feed,
+    ch: ChannelRecord,
+    feed: ChannelFeed,
     transfers: Any,
     cursors: Any,
     ending: Any,
@@ -320,7 +320,7 @@ def _take(
 
 
 @njit
-def _room(feed: Feed, write: int, now: int) -> int:
+def _room(feed: ChannelFeed, write: int, now: int) -> int:
     """What a queue may still take in in this cycle, of which there may have been rounds."""
     if feed.room_at != now:
         feed.room_at, feed.room[0], feed.room[1] = now, INTAKE, INTAKE
@@ -329,14 +329,14 @@ def _room(feed: Feed, write: int, now: int) -> int:
 
 
 @inlined
-def _is_idle(feed: Feed) -> bool:
+def _is_idle(feed: ChannelFeed) -> bool:
     """No transfer has a burst that is still to come to the channel's queues."""
     rings = feed.tails[0] == NONE and feed.tails[1] == NONE
     return rings and feed.pending_head == NONE and feed.parked == NONE
 
 
 @njit
-def in_turns(state: State, slots: Any, count: int, most: int) -> int:
+def in_turns(state: DramState, slots: Any, count: int, most: int) -> int:
     """Run the transfers of ``slots[:count]`` in order, ``most`` under way at a time; the cycle of the last end.
 
     One that takes the place of another becomes visible in the cycle after its end.

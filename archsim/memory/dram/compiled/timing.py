@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from archsim.base.jit import inlined
-from archsim.memory.dram.compiled.records import COMMAND_BITS, UNSIGNED, Channel, Rules
+from archsim.memory.dram.compiled.records import COMMAND_BITS, UNSIGNED, ChannelRecord, DramRules
 
 _OF_RANK = 1 << COMMAND_BITS
 
 
 @inlined
-def code_of(rules: Rules, command: int, bank: int) -> int:
+def code_of(rules: DramRules, command: int, bank: int) -> int:
     """The code of a command on a bank of the channel."""
     unit = (bank >> rules.rank_bits << COMMAND_BITS) + command
     code: int = (unit << rules.rank_bits) + (bank & ((1 << rules.rank_bits) - 1))
@@ -17,14 +17,14 @@ def code_of(rules: Rules, command: int, bank: int) -> int:
 
 
 @inlined
-def command_of(rules: Rules, code: int) -> int:
+def command_of(rules: DramRules, code: int) -> int:
     """The command of a code."""
     command: int = (code >> rules.rank_bits) & (_OF_RANK - 1)
     return command
 
 
 @inlined
-def bank_of(rules: Rules, code: int) -> int:
+def bank_of(rules: DramRules, code: int) -> int:
     """The bank of a code."""
     rank = code >> (rules.rank_bits + COMMAND_BITS)
     bank: int = (rank << rules.rank_bits) + (code & ((1 << rules.rank_bits) - 1))
@@ -32,7 +32,7 @@ def bank_of(rules: Rules, code: int) -> int:
 
 
 @inlined
-def legal_at(rules: Rules, ch: Channel, code: int) -> int:
+def legal_at(rules: DramRules, ch: ChannelRecord, code: int) -> int:
     """The first cycle at which a command may issue on a bank."""
     at: int = max(ch.ready[code], ch.bus[UNSIGNED(code) >> UNSIGNED(rules.rank_bits)])
     return at
@@ -45,7 +45,7 @@ def later(one: int, other: int) -> int:
 
 
 @inlined
-def constrain(rules: Rules, ch: Channel, command: int, bank: int, now: int) -> None:
+def constrain(rules: DramRules, ch: ChannelRecord, command: int, bank: int, now: int) -> None:
     """Enter a command on a bank into the first legal cycles of those after it."""
     own = bank >> rules.rank_bits
     for rank in range(rules.ranks):
@@ -65,13 +65,13 @@ def constrain(rules: Rules, ch: Channel, command: int, bank: int, now: int) -> N
 
 
 @inlined
-def _postpone(ch: Channel, low: int, banks: int, legal: int) -> None:
+def _postpone(ch: ChannelRecord, low: int, banks: int, legal: int) -> None:
     for code in range(UNSIGNED(low), UNSIGNED(low + banks)):
         ch.ready[code] = later(ch.ready[code], legal)
 
 
 @inlined
-def _enter_window(rules: Rules, ch: Channel, w: int, bank: int, now: int) -> None:
+def _enter_window(rules: DramRules, ch: ChannelRecord, w: int, bank: int, now: int) -> None:
     bits, follow = rules.window_bits[w], rules.window_follow[w]
     unit = bank >> bits
     at = ch.history_at[w, unit]
