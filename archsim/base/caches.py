@@ -1,4 +1,4 @@
-"""Where caches are, and which code made what they hold. They hold mappings, compiled kernels and measured rates of DRAM
+"""Where caches are, and which code made what they hold. They hold mappings, compiled code and measured rates of DRAM
 parts, never results of runs.
 """
 
@@ -27,7 +27,7 @@ def folder() -> Path | None:
 
 
 def switch_off() -> None:
-    """Neither read nor write caches in this process; to be called before kernels are loaded."""
+    """Neither read nor write caches in this process; to be called before functions are loaded."""
     os.environ[OFF_VARIABLE] = "1"
 
 

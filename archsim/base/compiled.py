@@ -1,9 +1,9 @@
-"""Compiled kernels on disk, in place of Numba's cache: found by content, sealed, and never read where others can write.
+"""Compiled code on disk, in place of Numba's cache: found by content, sealed, and never read where others can write.
 
 Numba's cache files are pickles: who can change one runs code as whoever loads it. So the folder is one that nobody else
 can write to (``archsim.base.trust``), else a private one. Every file carries a checksum over its name and content; one
-that is damaged is not unpickled, and its kernel is compiled again. Folders are named by the kernels' package and a hash
-of the sources, not by where these lie, so that a second clone finds what the first has compiled.
+that is damaged is not unpickled, and its function is compiled again. Folders are named by the functions' package and a
+hash of the sources, not by where these lie, so that a second clone finds what the first has compiled.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def place(name: str) -> Path | None:
                 entries.warn(root / "numba", f"cache {root}: {reason}; compiled code is kept in {folder} instead")
             return folder
         reason = reason or found
-    entries.warn(root / "numba", f"cache {root}: {reason}; kernels are compiled anew in every process")
+    entries.warn(root / "numba", f"cache {root}: {reason}; functions are compiled anew in every process")
     return None
 
 
@@ -97,7 +97,7 @@ def _unsealed(path: Path) -> bytes:
 
 
 class _Locator(_CacheLocator):
-    """Where a kernel's files lie: by its package, whatever folder that is installed in."""
+    """Where a function's files lie: by its package, whatever folder that is installed in."""
 
     def __init__(self, function: Any, folder: Path) -> None:
         self._py_file = function.__code__.co_filename  # named in numba's messages
@@ -123,11 +123,11 @@ def _source_sha256(path: str) -> str:
 
 
 class _Files(IndexDataCacheFile):
-    """A kernel's index and its compiled forms, each a sealed file."""
+    """A function's index and its compiled forms, each a sealed file."""
 
     @property
     def _root(self) -> Path:
-        """The folder of all kernels, of which one warning tells."""
+        """The folder of all functions, of which one warning tells."""
         return Path(self._cache_path).parent
 
     def load(self, key: object) -> Any:
@@ -178,7 +178,7 @@ class _Files(IndexDataCacheFile):
 
 
 class _Results(CompileResultCacheImpl):
-    """How compiled kernels are written and read: as Numba does it, in our place."""
+    """How compiled code are written and read: as Numba does it, in our place."""
 
     def __init__(self, function: Any, folder: Path) -> None:
         self._lineno = function.__code__.co_firstlineno
@@ -188,7 +188,7 @@ class _Results(CompileResultCacheImpl):
 
 
 class CompiledCache(FunctionCache):
-    """The cache of one kernel in ``folder``; takes the place of Numba's."""
+    """The cache of one function in ``folder``; takes the place of Numba's."""
 
     def __init__(self, function: Any, folder: Path) -> None:
         self._name, self._py_func = repr(function), function
@@ -199,7 +199,7 @@ class CompiledCache(FunctionCache):
         self.enable()
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled kernel; a folder that cannot be written costs the cache."""
+        """Keep compiled code; a folder that cannot be written costs the cache."""
         try:
             super().save_overload(sig, data)
         except OSError as error:

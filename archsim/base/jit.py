@@ -1,4 +1,4 @@
-"""Compiled kernels: one ``njit`` for all, whose cache is keyed by the text of every kernel in the tree."""
+"""Compiled code: one ``njit`` for all, whose cache is keyed by the text of all that is compiled."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _sources_digest() -> str:
-    """Of every file in a folder with kernels and of those that such a file has constants from, which are compiled into
-    them as layouts are, of this file and the one that keeps them, and of what compiles them; alike in every clone."""
+    """Of every file in a folder with compiled functions and of those that such a file has constants from, which are
+    compiled into them as layouts are, of this file and the one that keeps them, and of what compiles them; alike in
+    every clone.
+    """
     here = Path(__file__).resolve()
     root = here.parents[2]
     files = {path: path.read_bytes() for name in ("archsim", "mapper") for path in sorted((root / name).rglob("*.py"))}
@@ -45,7 +47,8 @@ def _sources_digest() -> str:
 def _load_without_blas() -> None:
     """Load numba's array functions without SciPy: they look in it for BLAS, and its import takes longer than a run.
 
-    No kernel here multiplies matrices. Kernels of others still find BLAS: numba asks again at each product.
+    No compiled function here multiplies matrices. Functions of others still find BLAS: numba asks again at each
+    product.
     """
     blas = "scipy.linalg.cython_blas"
     if blas in sys.modules:
@@ -58,17 +61,17 @@ def _load_without_blas() -> None:
 
 
 class CompileAnnouncer(event.Listener):
-    """Says that a kernel is being compiled, once it is certain: it is in no cache, and somebody waits for it.
+    """Says that a function is being compiled, once it is certain: it is in no cache, and somebody waits for it.
 
     Who shows progress is told; where there is nobody it is said on stderr, once a process.
     """
 
     def on_start(self, event: Any) -> None:
-        """A kernel begins to be compiled."""
+        """A function begins to be compiled."""
         self._tell(event, 1)
 
     def on_end(self, event: Any) -> None:
-        """A kernel has been compiled."""
+        """A function has been compiled."""
         self._tell(event, -1)
 
     def _tell(self, event: Any, functions: int) -> None:
@@ -83,16 +86,16 @@ class CompileAnnouncer(event.Listener):
 
 event.register("numba:compile", CompileAnnouncer())  # type: ignore[no-untyped-call]
 _load_without_blas()
-PLACE = compiled.place(_sources_digest())  # where compiled kernels lie, None where they are not kept
+PLACE = compiled.place(_sources_digest())  # where compiled code lie, None where they are not kept
 
 
 # Without Python objects; ``_nrt``: without reference counts either, which cost an atomic operation at every array that
-# is passed on. A kernel therefore allocates nothing.
+# is passed on. A compiled function therefore allocates nothing.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 def _kept(function: Any) -> Any:
-    """The same kernel with its cache, unless there is none or it is not compiled (NUMBA_DISABLE_JIT)."""
+    """The same compiled function with its cache, unless there is none or it is not compiled (NUMBA_DISABLE_JIT)."""
     is_compiled = isinstance(function, CPUDispatcher)
     if PLACE is not None and is_compiled:
         function._cache = compiled.CompiledCache(function.py_func, PLACE)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeVar
 
-COMPILING = "compiling kernels (kept in the cache for later runs)"
+COMPILING = "compiling functions (kept in the cache for later runs)"
 _Item = TypeVar("_Item")
 
 
@@ -48,7 +48,7 @@ class Watcher(Protocol):
         """A stretch has ended, or was given up."""
 
     def compiling(self, functions: int) -> None:
-        """So many kernels more, or less, are being compiled."""
+        """So many functions more, or less, are being compiled."""
 
     def aside(self) -> AbstractContextManager[None]:
         """Something else is printed within this context."""

@@ -1,4 +1,4 @@
-"""Records of a kernel's arrays, declared once for type checker and compiler."""
+"""Records of the arrays that compiled code works on, declared once for type checker and compiler."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""frontend: see the module docstrings."""
+"""Models from files: ONNX, workload YAML, SCALE-Sim tables; and files of other tools (``foreign``) as files of archsim.
+
+Begin with ``load``, which chooses the reader.
+"""

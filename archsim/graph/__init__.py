@@ -1,1 +1,5 @@
-"""The neutral graph between front ends and operators: nodes and values, shape inference, canonical form."""
+"""From the graph of a model to a Workload, and to numbers.
+
+``passes`` change a graph into a graph; ``lowering`` makes layers with affine loops of it; ``numeric`` computes what the
+model computes. Begin with ``lowering/lower.py``.
+"""

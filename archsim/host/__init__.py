@@ -1,1 +1,1 @@
-"""host: see the module docstrings."""
+"""The host as a part of the machine: launches of Programs, and layers that run there. Begin with ``runtime``."""

@@ -1,10 +1,10 @@
-"""The host runtime: launches of kernels through a queue of limited depth, and layers that fall back to the host.
+"""The host runtime: launches through a queue of limited depth, and layers that fall back to the host.
 
 Launch j starts when the host has issued it, ``issue`` after the start of launch j - 1, and when fewer than ``depth``
 launches are under way: start(j) = max(start(j-1) + issue, end(j-depth)). It takes ``launch``. A layer on the host
 then has the link and the processor to itself: bytes / link rate + flops / rate. Launches end in order.
 
-    n empty kernels: depth 1: n x launch; launch / depth <= issue <= launch: launch + (n - 1) x issue.
+    n empty launches: depth 1: n x launch; launch / depth <= issue <= launch: launch + (n - 1) x issue.
 
 Event-level: the host's own cycles are not modelled; starts and ends are edges of its clock.
 """

@@ -1,6 +1,6 @@
 """A DRAM part as the DMA engines see it: transfers in, completions out, pin traffic charged to layers.
 
-The model behind it (exact, open rows, constant rate) is simulated beside the event kernel; transfers of one instant
+The model behind it (exact, open rows, constant rate) is simulated beside the event loop; transfers of one instant
 reach it in the order of their queue, then of their command.
 """
 

@@ -1,6 +1,6 @@
-"""A network's compiled kernel with the messages in it, at one of the fidelities: the frame that all users share.
+"""A network's compiled code with the messages in it, at one of the fidelities: the frame that all users share.
 
-The states of both kernels have the same records of messages and trees, the same lists and the same counts.
+The states of both fidelities have the same records of messages and trees, the same lists and the same counts.
 
 Packets to several nodes: trees of the routes to each, one copy of a flit on each link.
 

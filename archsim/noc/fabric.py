@@ -1,6 +1,6 @@
 """The network as the engines of the cores see it: batches of messages in, deliveries out, flits charged to layers.
 
-The model behind it (flits or reserved links) is simulated beside the event kernel. It sees messages at its first edge
+The model behind it (flits or reserved links) is simulated beside the event loop. It sees messages at its first edge
 after they were sent, those of one instant in the order of their queues, then of their commands, and a delivery is seen
 at the first edge of its receiver at or after it: as of DRAM, without the stages of a synchroniser.
 """
@@ -25,7 +25,7 @@ from archsim.spec.network import Noc
 
 
 class NetworkModel(Protocol):
-    """A network that is simulated beside the machine (``sim.kernel.Model``)."""
+    """A network that is simulated beside the machine (``sim.events.SideModel``)."""
 
     topology: Topology
 

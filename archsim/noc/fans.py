@@ -16,10 +16,11 @@ FlitPace = tuple[Fraction, int]  # period of links, between how many of which pa
 
 
 class CopyWay(NamedTuple):
-    """From a node to those that one copy of a message reaches: as the kernel's record says it, what it passes (links
-    and routers of each level of nested networks, innermost first), and the cycles of a flit there. ``alone``: by the
-    period of links, and between how many ways of such links packets choose, the cycles of a flit there and of a head up
-    to the last such link, the most (``Ways.paces``)."""
+    """From a node to those that one copy of a message reaches: as the record of the compiled code says it, what it
+    passes (links and routers of each level of nested networks, innermost first), and the cycles of a flit there.
+    ``alone``: by the period of links, and between how many ways of such links packets choose, the cycles of a flit
+    there and of a head up to the last such link, the most (``Ways.paces``).
+    """
 
     where: int
     nodes: int

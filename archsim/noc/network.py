@@ -1,10 +1,10 @@
-"""The network of a chip, simulated beside the event kernel: shipments in, deliveries out.
+"""The network of a chip, simulated beside the event loop: shipments in, deliveries out.
 
-Time inside is counted in cycles of the network's clock by a compiled kernel (kernel/run.py, fidelity ``flit``;
-kernel/reserve.py, ``link``); this class cuts messages into packets, knows the way from each node to those it sends to,
-keeps the records of messages under way and turns picoseconds into edges and back.
+Time inside is counted in cycles of the network's clock by compiled code (compiled/run.py, fidelity ``flit``;
+compiled/reserve.py, ``link``); this class cuts messages into packets, knows the way from each node to those it sends
+to, keeps the records of messages under way and turns picoseconds into edges and back.
 
-The batches of messages that a network is given, as its kernel reads them; each is worked out once.
+The batches of messages that a network is given, as its compiled code reads them; each is worked out once.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ FIRST_ROOM = 64
 
 
 class _Known(NamedTuple):
-    """A fan and its number among the kernel's."""
+    """A fan and its number among the compiled code's."""
 
     number: int
     fan: MulticastFan
 
 
 class MessageLoads:
-    """Of a network with these ``fans``. ``fans``, ``copies``: the kernel's records of all fans so far."""
+    """Of a network with these ``fans``. ``fans``, ``copies``: the records of the compiled code of all fans so far."""
 
     def __init__(self, fans: MulticastFans, packets: PacketFormat, clock: ClockDomain) -> None:
         self.fans: Any = np.zeros(0, FAN)
@@ -133,7 +133,7 @@ class NetworkStats:
 
 
 class Network:
-    """A ``sim.kernel.Model`` of the network ``spec``.
+    """A ``sim.events.SideModel`` of the network ``spec``.
 
     Raises ConfigError on an unknown topology, places that it does not have, routes that can block one another, and
     packets to several nodes that do not fit a buffer.

@@ -1,4 +1,4 @@
-"""A topology, its routes and its routers' parameters as the kernel's arrays."""
+"""A topology, its routes and its routers' parameters as arrays for the compiled code."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def rules_of(
     *,
     switched: bool = True,
 ) -> Any:
-    """Sizes and behaviour as the kernels' record; ``switched``: flits ask for the routers' switches, not packets for
-    links. Raises ConfigError on what does not fit.
+    """Sizes and behaviour as the record of the compiled code; ``switched``: flits ask for the routers' switches, not
+    packets for links. Raises ConfigError on what does not fit.
     """
     _check(topology, routes, parameters, switched=switched)
     found = np.zeros(1, k.RULES)
@@ -161,7 +161,7 @@ def _lanes(parameters: RouterParameters) -> Any:
 
 
 def route_table(routes: RoutingTable) -> Any:
-    """The routes as the kernel's records."""
+    """The routes as the records of the compiled code."""
     found = np.zeros(routes.port.shape, k.ROUTE)
     for name in ("port", "upper", "other_port", "other_upper"):
         values = getattr(routes, name)

@@ -95,7 +95,7 @@ def finish(found: NocEngine, name: str) -> None:
 def packets_of(
     topology: Topology, times: Any, sources: Any, targets: Any, flits: Any, groups: tuple[tuple[int, ...], ...]
 ) -> Any:
-    """The kernel's records, each a message of one packet. Raises ConfigError for the first that cannot be."""
+    """The compiled code's records, each a message of one packet. Raises ConfigError for the first that cannot be."""
     nodes = len(topology.nodes)
     found = np.zeros(len(times), MESSAGE)
     for name, field, values, least, most in (

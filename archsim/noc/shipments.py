@@ -1,4 +1,4 @@
-"""What a network is to the machine: shipments in, deliveries out, simulated beside the event kernel."""
+"""What a network is to the machine: shipments in, deliveries out, simulated beside the event loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class MessageLoad(NamedTuple):
     ``least_cycles``: from the first edge at which they are there to the end, ``least_ps``: from when they are
     submitted, what they take at least. ``passed``: their flits (headers too) times the links that they pass, those from
     and to nodes not among them, and times the routers; of nested networks for each, innermost first, without the wires
-    between them. ``rows``, ``records``: for the network's kernel.
+    between them. ``rows``, ``records``: for the network's compiled code.
     """
 
     least_cycles: int

@@ -1,1 +1,1 @@
-"""pe: see the module docstrings."""
+"""The computing engines of a core as parts of the machine: PE arrays and vector units. Begin with ``array``."""

@@ -1,1 +1,5 @@
-"""report: see the module docstrings."""
+"""Results for people: every page, table and drawing, made from the summary of a result alone.
+
+Begin with ``run/summary.py`` (what a result looks like as JSON) and ``run/html.py``. ``kit`` has what all share,
+``charts`` the drawings; the other folders are one for each kind of result.
+"""

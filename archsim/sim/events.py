@@ -1,4 +1,4 @@
-"""The event kernel: simulated time, processes, and compiled models that run beside them bit for bit.
+"""The event loop: simulated time, processes, and compiled models that run beside them bit for bit.
 
 Processes wait for SimPy events over integer picoseconds; nothing ever ticks every cycle. A model (a DRAM controller)
 is a machine of its own: it takes requests and is run forward to its first completion. The result equals one global

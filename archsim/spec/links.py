@@ -12,7 +12,7 @@ from archsim.spec import schema
 from archsim.spec.part import SourcedNumber
 from archsim.spec.sources import lookup
 
-MOST_PERIOD = 1024  # cycles; calendars of the kernel reach so far
+MOST_PERIOD = 1024  # cycles; calendars of the compiled code reach so far
 MOST_DELAY = 1024
 MOST_TERM = 1 << 20  # of a period: times in parts of a cycle fit a word
 _MOST_USUAL = 2  # cycles of a link, of a topology's own: folded rings

@@ -225,7 +225,7 @@ def _unattached(file: File, part: _Noc, found: TopologyFacts) -> None:
 
 
 def _switches(file: File, part: _Noc, found: TopologyFacts) -> None:
-    """Routers that the kernel can hold: its sets of ports are bits of a word."""
+    """Routers that the compiled code can hold: its sets of ports are bits of a word."""
     spec = part.spec
     inner = list(file.of(schema.Noc))[-1].spec
     if inner.fidelity != "flit" and not inner.multicast:
@@ -335,7 +335,7 @@ def _stated(part: _Noc, keys: list[str] | tuple[str, ...]) -> Iterator[str]:
 
 
 def _rates(file: File, part: _Noc, inner: _Noc, flit: int) -> None:
-    """A flit takes a link a cycle of the network or more, an exact ratio that the kernel can count."""
+    """A flit takes a link a cycle of the network or more, an exact ratio that the compiled code can count."""
     if part.spec.phy is None and (part is inner or part.spec.link is None):
         return
     hertz = clocks(file)

@@ -55,7 +55,7 @@ def test_a_standard_by_name_is_the_reference(config: str, tmp_path: Path) -> Non
 def test_figures(archsim: Archsim, tmp_path: Path) -> None:
     path = written(tmp_path, "dma_tile", 2000, 64, 0, 1)
     done = archsim("dram", str(path), "--standard", "ddr4", "--speed", "2400", "--format", "json")
-    assert done.returncode == 0 and done.stderr in ("", "compiling kernels (kept in the cache for later runs)\n")
+    assert done.returncode == 0 and done.stderr in ("", "compiling functions (kept in the cache for later runs)\n")
     found = json.loads(done.stdout)
     assert found["requests"] == found["reads"] + found["writes"] == 2000
     assert found["row_hits"] + found["row_misses"] + found["row_conflicts"] == 2000

@@ -179,7 +179,7 @@ def test_out_that_is_a_file_is_refused(archsim: Archsim, model: str, chip: str, 
 
 
 def test_same_bytes_under_any_hash_seed_and_cache(archsim: Archsim, model: str, chip: str, tmp_path: Path) -> None:
-    """Law 48 for the cache and hash seed, on a chip without compiled kernels."""
+    """Law 48 for the cache and hash seed, on a chip without compiled code."""
     outputs = set()
     for seed in ("0", "1", "4242"):
         for extra in ((), ("--no-cache",)):
@@ -206,5 +206,5 @@ def test_same_bytes_with_compiled_kernels_cold_warm_and_uncached(archsim: Archsi
     ]
     assert [run.returncode for run in runs] == [0, 0, 0]
     assert len({run.stdout for run in runs}) == 1
-    told = ["compiling kernels" in run.stderr for run in runs]
+    told = ["compiling functions" in run.stderr for run in runs]
     assert told == [True, False, True]

@@ -190,7 +190,7 @@ def test_more_channels_never_slower_for_a_stream(seed: int) -> None:
 @given(SEEDS)
 @quantified
 def test_equal_time_submits_in_any_order(seed: int) -> None:
-    """The event kernel sorts the transfers of one instant; handing them over one by one changes nothing."""
+    """The event loop sorts the transfers of one instant; handing them over one by one changes nothing."""
     rng = Random(seed)
     part = some_memory(rng, rng.choice([1, 2, 4]))
     transfers = [random_region(rng, 1, n) for n in range(6)]

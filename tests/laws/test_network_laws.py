@@ -250,7 +250,7 @@ class Chain:
         return model, (client, number), Shipment(number, message.load(self.models[model]))
 
     def event_loop(self) -> None:
-        """In the event kernel."""
+        """In the event loop."""
         event_loop = EventLoop()
         ports = [event_loop.attach(model) for model in self.models]
 
@@ -296,7 +296,7 @@ def _order(entry: tuple[tuple[int, ...], Any]) -> tuple[int, ...]:
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(["flit", "link"]), st.sampled_from(["mesh", "ring", "crossbar"]), st.integers(0, 2**16))
 def test_law_34_networks_and_dram_in_one_loop(fidelity: str, topology: str, seed: int) -> None:
-    """Law 34: two networks and a DRAM that feed one another, in the event kernel, are one loop over every edge
+    """Law 34: two networks and a DRAM that feed one another, in the event loop, are one loop over every edge
     of each clock."""
     specs = noc(topology, fidelity=fidelity, clock_hz=600_000_000), noc("mesh", fidelity="flit", clock_hz=1_200_000_000)
     beside, ticked = (Chain(specs, seed, clients=5, length=9) for _ in range(2))

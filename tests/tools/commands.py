@@ -18,9 +18,9 @@ Archsim = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def cache_of_its_own(place: Path) -> Path:
-    """A cache folder without mappings or measured rates that shares the compiled kernels of all tests.
+    """A cache folder without mappings or measured rates that shares the compiled code of all tests.
 
-    What a test finds in a cache must be what it put there itself, but compiling kernels takes a minute and gives the
+    What a test finds in a cache must be what it put there itself, but compiling takes a minute and gives the
     same machine code every time.
     """
     place.mkdir(parents=True, exist_ok=True)

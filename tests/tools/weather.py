@@ -312,7 +312,7 @@ NOC = ("noc", "--topology", "ring", "--shape", "4", "--rates", "0.1", "--fidelit
 RUN = ("run", "@model.csv", "--on", "@chip.yaml", "--set", "clock=0.7 GHz", "--out", "@out")
 SWEEP = ("sweep", "@sweep.yaml", "--out", "@swept", "--resume")
 FRESH = ("sweep", "@sweep.yaml", "--out", "@fresh")
-_BESIDE = ("compiling kernels", "warning: the model is ")  # what is said whatever the weather
+_BESIDE = ("compiling functions", "warning: the model is ")  # what is said whatever the weather
 NO_SPACE, LARGE, READ_ONLY = "No space left on device", "File too large", "Read-only file system"
 
 

@@ -1,4 +1,4 @@
-"""The event kernel beside compiled models: order of instants, bounds, several models, real DRAM."""
+"""The event loop beside compiled models: order of instants, bounds, several models, real DRAM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of the event kernel, and the edges of clocks that engines count by."""
+"""Processes of the event loop, and the edges of clocks that engines count by."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Dataflows: what stays in the PEs of an array. One pure file each, found by its name (see ``catalog``)."""
+"""Dataflows: what stays in the PEs of an array. One pure file each, found by its name (see ``catalogue``)."""

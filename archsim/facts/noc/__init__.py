@@ -1,1 +1,1 @@
-"""noc."""
+"""Topologies with their routes and what can block: one file each in ``topologies``, found by its name in ``catalogue``."""

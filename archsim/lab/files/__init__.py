@@ -1,1 +1,1 @@
-"""files."""
+"""Files without a run: checking them, listing what exists, their JSON Schemas, pages of stored results."""

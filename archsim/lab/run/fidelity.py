@@ -18,7 +18,7 @@ from archsim.spec.network import Noc, core_of
 
 MODES: Mapping[str, str] = {"exact": "flit", "fast": "link"}  # of DRAM, and what goes with it of a network
 EXACT_REQUESTS = 120_000_000  # a minute at the 2 M requests a second that the exact model serves at least
-EXACT_FLITS = 480_000_000  # a minute at the 8 M flits a second through routers that the kernel moves at least
+EXACT_FLITS = 480_000_000  # a minute at the 8 M flits a second through routers that the compiled code moves at least
 
 
 def timed(architecture: Architecture) -> list[Memory]:

@@ -96,7 +96,7 @@ def _value(recorded: RecordedMapping, cost: Cost) -> float:
 
 
 def timed(space: Space, objective: Objective, budget_s: float | None = None) -> tuple[Found, float]:
-    """The second of two searches, with kernels compiled and templates made, and its CPU seconds."""
+    """The second of two searches, with its functions compiled and templates made, and its CPU seconds."""
     search(space, objective, Budget(budget_s))
     begun_s = time.process_time()
     found = search(space, objective, Budget(budget_s))

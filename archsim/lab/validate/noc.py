@@ -4,7 +4,7 @@ Reads ``curves.json`` (form in studies/validation/noc/README.md). A curve has pa
 every rate up to 0.9 of the last stable one (or at the lowest), and the network is stable at that one and unstable at
 the next recorded one. Its figure is the worst of these. ``zero_load_by_hops.json``, where present, is reported beside:
 the latency of lone packets by the number of links. Speed is cycles of a point per CPU second of its whole measurement:
-tables, traffic, cycles and statistics, kernels loaded beforehand. Source: BookSim 2.0.
+tables, traffic, cycles and statistics, compiled code loaded beforehand. Source: BookSim 2.0.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def points(
 ) -> Iterator[tuple[Mapping[str, Any], OfferedLoad]]:
     """The recorded points of a curve that are judged, with ours; cycles per CPU second go to ``speeds``."""
     setup = read(config, row)
-    _measure(replace(setup, procedure=BRIEF), row, _lowest(row))  # loads or compiles the kernel before the clock
+    _measure(replace(setup, procedure=BRIEF), row, _lowest(row))  # loads or compiles the compiled code before the clock
     for point in _judged(row):
         start_s = time.process_time()
         found = _measure(setup, row, point["injection_rate"])

@@ -1,6 +1,6 @@
 """The DRAM controller, command by command, behind the co-simulation interface.
 
-Time inside is counted in DRAM clock cycles by a compiled kernel (kernel/serve.py states the rules); this class keeps
+Time inside is counted in DRAM clock cycles by compiled code (compiled/serve.py states the rules); this class keeps
 the slots of the transfers under way, turns picoseconds into edges and back, and grows every array before it is full.
 """
 
@@ -109,8 +109,8 @@ class DramController:
     def in_turns(self, transfers: Sequence[Transfer], most: int) -> int:
         """The end of all of ``transfers``, in ps, with ``most`` under way at a time from time 0 on.
 
-        As submitting each when one before it has ended, in one run of the kernel: nothing else may have been submitted,
-        and no completions are told.
+        As submitting each when one before it has ended, in one run of the compiled code: nothing else may have been
+        submitted, and no completions are told.
         """
         for transfer in transfers:
             self._take_in(transfer, 0, self._clock.cycle(1))
@@ -274,7 +274,7 @@ class DramController:
 
 
 def warm_up(dram: DramMemory) -> None:
-    """Compile the kernel, or load it from the cache, by moving one burst; seconds on an empty cache."""
+    """Compile the compiled code, or load it from the cache, by moving one burst; seconds on an empty cache."""
     controller = DramController(dram)
     controller.submit(0, [Transfer(id=0, write=False, address=0, run_bytes=dram.device.burst_bytes)])
     while controller.next_event_ps() is not None:

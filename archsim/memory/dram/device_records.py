@@ -1,4 +1,4 @@
-"""A device, a policy and an address map as the kernel's records."""
+"""A device, a policy and an address map as the records of the compiled code."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What every DRAM model takes and returns, whatever its fidelity.
 
-A model is a machine of its own with its own clock. The event kernel hands it strided transfers (``submit``)
+A model is a machine of its own with its own clock. The event loop hands it strided transfers (``submit``)
 and lets it run (``advance``) until the first completion or until the next event of the rest of the system; so
 contention between streams is exact and Python is entered once per completion, not once per burst. The
 caller's duties:

@@ -1,4 +1,4 @@
-"""Building, growing and reading the arrays of the machine's DRAM kernel."""
+"""Building, growing and reading the arrays of the machine's DRAM model."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""kit."""
+"""What operator families are written with: the Family, and the Builder, accesses and steps that its lowering emits."""

@@ -1,1 +1,1 @@
-"""checks."""
+"""Outcomes of ``validate`` and ``verify``, as JSON and as a few lines."""

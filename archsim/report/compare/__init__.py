@@ -1,1 +1,1 @@
-"""compare."""
+"""The report of a comparison of runs: rows, page and terminal."""

@@ -1,1 +1,1 @@
-"""dram."""
+"""The report of a memory that replayed a trace alone."""

@@ -1,1 +1,1 @@
-"""noc."""
+"""The report of a network that ran alone."""

@@ -1,1 +1,1 @@
-"""sweep."""
+"""The page of a sweep."""

@@ -1,1 +1,1 @@
-"""The compiled kernel of the exact DRAM controller: command by command, one clock cycle at a time where one matters."""
+"""The exact DRAM controller's compiled code: command by command, one clock cycle at a time where one matters."""

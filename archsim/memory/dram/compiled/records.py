@@ -1,4 +1,4 @@
-"""Memory layout of the kernel: records of 64-bit integers, declared once for type checker and compiler.
+"""Memory layout of the compiled code: records of 64-bit integers, declared once for type checker and compiler.
 
 Memory layout of the transfers under way: strided regions or lists of rows, and where each channel stands in them.
 
