@@ -10,10 +10,13 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
 
 FIRST = "README.md"
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
@@ -70,6 +73,8 @@ def neighbours(tree: Path) -> set[str]:
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Adds the neighbours to the files of the site."""
+    from mkdocs.structure.files import File
+
     tree = tree_of(config)
     for path in sorted(neighbours(tree)):
         files.append(File.generated(config, place_in_site(path), abs_src_path=str(tree / path)))
@@ -79,10 +84,13 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turns links that are right in the tree into links that are right in the site."""
     source = page.file.src_uri
-    if source.startswith("api/"):
-        return markdown
+    return markdown if source.startswith("api/") else moved(markdown, tree_of(config), source)
+
+
+def moved(markdown: str, tree: Path, source: str) -> str:
+    """The text of a page of the site with its links led to where their files stand in the site."""
     here = place_in_tree(source)
-    return LINK.sub(lambda match: _moved(match, tree_of(config), here, source), markdown)
+    return LINK.sub(lambda match: _moved(match, tree, here, source), markdown)
 
 
 def _moved(match: re.Match[str], tree: Path, here: str, source: str) -> str:

@@ -1,8 +1,8 @@
 """Draws the plan of rooms from the imports of the code, and puts it into the page of the architecture.
 
-A room is what stands directly under ``archsim``, and ``mapper``. A room uses another one when a file of it has a statement
-that imports from there, wherever the statement stands. A room stands one floor above the highest room that it uses; rooms
-that use one another stand on one floor. Nothing is imported: the files are parsed.
+A room is what stands directly under ``archsim``, and ``mapper``. A room uses another one when a file of it has a
+statement that imports from there, wherever the statement stands. A room stands one floor above the highest room that it
+uses; rooms that use one another stand on one floor. Nothing is imported: the files are parsed.
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import Files
-from mkdocs.structure.pages import Page
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
 
 PAGE = "architecture.md"
 PLACE = "<!-- rooms -->"
 WIDTH, BOX, HIGH, GAP, FLOOR = 960, 132, 34, 22, 78
-STYLE = (
-    "text{font:600 13px system-ui,sans-serif;fill:#1a237e}rect{fill:#e8eaf6;stroke:#3f51b5}"
-    "path{fill:none;stroke:#7a7a8a;stroke-width:1.1;marker-end:url(#tip)}"
+HEAD = (
+    '<svg class="plan" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+    'aria-label="The rooms and who uses whom"><style>.plan text{{font:600 13px system-ui,sans-serif;fill:#1a237e}}'
+    ".plan rect{{fill:#e8eaf6;stroke:#3f51b5}}"
+    ".plan path{{fill:none;stroke:#7a7a8a;stroke-width:1.1;marker-end:url(#tip)}}</style>"
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<polygon points="0,0 8,4 0,8" fill="#7a7a8a"/></marker></defs>'
 )
 Uses = Mapping[str, frozenset[str]]
 
@@ -53,8 +60,8 @@ def imported(text: str, module: str, package: bool) -> Iterator[str]:
 
 
 def uses(tree: Path) -> Uses:
-    """Room -> the rooms that it imports from. The package ``archsim`` itself is the door and no room."""
-    known = {room_of(module) for module, _ in files(tree)} - {"archsim"}
+    """Room -> the rooms that it imports from. ``archsim`` itself and its ``__main__`` are doors and no rooms."""
+    known = {room_of(module) for module, _ in files(tree)} - {"archsim", "archsim.__main__"}
     found: dict[str, set[str]] = {room: set() for room in known}
     for module, file in files(tree):
         room = room_of(module)
@@ -100,22 +107,16 @@ def drawn(graph: Uses) -> str:
     """The plan as an SVG picture, lowest floor at the bottom."""
     height = floors(graph)
     top = max(height.values())
+    widest = max(list(height.values()).count(floor) for floor in range(top + 1))
+    width = max(WIDTH, widest * (BOX + GAP))
     at: dict[str, tuple[float, float]] = {}
     for floor, group in groupby(sorted(graph, key=lambda room: (height[room], room)), key=height.__getitem__):
         row = list(group)
-        step = min(BOX + GAP, (WIDTH - BOX) / max(len(row) - 1, 1))
-        left = (WIDTH - BOX - step * (len(row) - 1)) / 2
-        at |= {room: (left + step * place, 8 + FLOOR * (top - floor)) for place, room in enumerate(row)}
+        left = (width - len(row) * (BOX + GAP) + GAP) / 2
+        at |= {room: (left + (BOX + GAP) * place, 8 + FLOOR * (top - floor)) for place, room in enumerate(row)}
     lines = [_arrow(at[room], at[other]) for room, other in arrows(graph)]
-    return (
-        f'<svg class="plan" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {FLOOR * top + HIGH + 16}" role="img" '
-        f'aria-label="The rooms and who uses whom"><style>.plan {STYLE.replace("}", "} .plan ", STYLE.count("}") - 1)}</style>'
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<polygon points="0,0 8,4 0,8" fill="#7a7a8a"/></marker></defs>'
-        + "".join(lines)
-        + "".join(_box(room, place) for room, place in at.items())
-        + "</svg>"
-    )
+    boxes = "".join(_box(room, place) for room, place in at.items())
+    return HEAD.format(width=width, height=FLOOR * top + HIGH + 16) + "".join(lines) + boxes + "</svg>"
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
@@ -152,4 +153,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         return markdown
     tree = Path(config.config_file_path).parent
     graph = uses(tree)
-    return markdown.replace(PLACE, f"<div>{drawn(graph)}</div>\n\n{listed(tree, graph)}")
+    return markdown.replace(
+        PLACE,
+        f'<div class="wide">{drawn(graph)}</div>\n\n{listed(tree, graph)}',
+    )

@@ -10,12 +10,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+
 
 PACKAGES = ("archsim", "mapper")
 HEADING = "Python reference"
+BEHIND = "---\nsearch:\n  boost: 0.2\n---\n\n"  # in the search the written pages come first
 FRONT = """# The front door
 
 These are the names of `import archsim as ax`, which is all that most scripts and notebooks need. A name is loaded when
@@ -78,7 +82,8 @@ def block(name: str, level: int) -> str:
 def package_page(tree: Path, package: str) -> str:
     """The page of a package: its docstring, the packages inside it, and each of its public modules."""
     inside = [name for name in packages(tree) if name.rpartition(".")[0] == package]
-    lines = [f"# {package}\n", f"::: {package}\n    options:\n      members: false\n      show_root_heading: false\n"]
+    own = "members: false", "show_root_heading: false", "show_root_toc_entry: false"
+    lines = [f"# {package}\n", f"::: {package}\n    options:", *(f"      {option}" for option in own), ""]
     if inside:
         lines += ["| package | what it is for |", "| --- | --- |"]
         lines += [f"| [`{name}`]({name}.md) | {summary(tree, name)} |" for name in inside]
@@ -101,9 +106,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Adds the pages of the reference to the files of the site."""
+    from mkdocs.structure.files import File
+
     tree = root(config)
     pages = {"api/index.md": front_page(tree)}
     pages |= {f"api/{name}.md": package_page(tree, name) for name in packages(tree)}
     for name, text in pages.items():
-        files.append(File.generated(config, name, content=text))
+        files.append(File.generated(config, name, content=BEHIND + text))
     return files
