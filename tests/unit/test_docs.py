@@ -18,14 +18,14 @@ from tests.laws_page import Claim, cases_by_law, claims
 from tests.laws_page import page as page_of_laws
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def test_readme_carries_the_promise_table() -> None:
     assert table(HEADINGS, "llll", PROMISES) in (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_relative_links_exist(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
     missing = [link for link in targets if "://" not in link and not (page.parent / link).exists()]
