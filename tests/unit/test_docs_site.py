@@ -143,3 +143,11 @@ def test_every_page_is_in_the_menu() -> None:
     menu = set(re.findall(r"^ +- (?:[\w ]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
     assert pages <= menu
+
+
+def test_every_decision_has_a_date_and_a_reason() -> None:
+    entries = re.split(r"^### ", (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert len(entries) >= 203
+    for entry in entries:
+        title, _, body = entry.partition("\n")
+        assert re.match(r"\s\*\d{4}-\d\d-\d\d\.\* \w", body), title
