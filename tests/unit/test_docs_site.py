@@ -150,4 +150,4 @@ def test_every_decision_has_a_date_and_a_reason() -> None:
     assert len(entries) >= 203
     for entry in entries:
         title, _, body = entry.partition("\n")
-        assert re.match(r"\s\*\d{4}-\d\d-\d\d\.\* \w", body), title
+        assert re.match(r"\s\*\d{4}-\d\d-\d\d\.\* [\w`(]", body), title
