@@ -151,3 +151,18 @@ def test_every_decision_has_a_date_and_a_reason() -> None:
     for entry in entries:
         title, _, body = entry.partition("\n")
         assert re.match(r"\s\*\d{4}-\d\d-\d\d\.\* [\w`(]", body), title
+
+
+def test_links_of_the_finished_site_are_followed(tmp_path: Path) -> None:
+    links = load("links")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "index.html").write_text(
+        '<a href="in/#top">x</a><a href="https://a.org">x</a><a href="gone.html">x</a>'
+    )
+    (tmp_path / "in" / "index.html").write_text('<h1 id="top"></h1><a href="#low">x</a><a href="../index.html">x</a>')
+    (tmp_path / "404.html").write_text('<a href="/nowhere">x</a><script src="https://cdn.org/x.js"></script>')
+    assert list(links.problems(tmp_path)) == [
+        "404.html: loads https://cdn.org/x.js",
+        "in/index.html: no #low",
+        "index.html: no gone.html",
+    ]
