@@ -19,8 +19,6 @@ from archsim.frontend.load import load_model
 from archsim.ir.mapping import Keep, Loop
 from archsim.lab.validate.mapping_files import Recorded, read
 from archsim.lab.validate.suite import default_reference
-from archsim.lab.validate.zigzag_files import Accelerator, einsum_of
-from archsim.lab.validate.zigzag_files import read as read_zigzag
 from archsim.pe.dataflows import catalog
 from archsim.pe.dataflows.fold import ArrayShape, Nest
 from archsim.spec.load import load
@@ -28,6 +26,8 @@ from mapper.looptree.conventions import ACCELFORGE
 from mapper.looptree.cost import evaluate
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 from mapper.looptree.nest import Nest as Tree
+from tests.oracles.zigzag.files import Accelerator, einsum_of
+from tests.oracles.zigzag.files import read as read_zigzag
 from tests.tools.imported import FOLDER, brought, einsum, hierarchy, number
 
 NAMES = {"inputs": "I", "weights": "W", "outputs": "O"}

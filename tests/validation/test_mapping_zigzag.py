@@ -12,13 +12,13 @@ import pytest
 
 from archsim.errors import ConfigError
 from archsim.lab.validate.suite import default_reference
-from archsim.lab.validate.zigzag_compare import ANY_DIMS, best, price
-from archsim.lab.validate.zigzag_files import Accelerator, Layer, read
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import OBJECTIVES
 from mapper.looptree.search.optimal import search
 from mapper.looptree.search.space import Space
+from tests.oracles.zigzag.compare import ANY_DIMS, best, price
+from tests.oracles.zigzag.files import Accelerator, Layer, read
 
 FOLDER = default_reference("mapping") / "zigzag"
 STUDY = Path(__file__).parents[2] / "studies" / "validation" / "mapping_zigzag.py"
