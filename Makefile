@@ -4,12 +4,13 @@
 # make lint types contracts   style, types, who may import whom
 # make pythons   the project on each Python from 3.11 on that this machine has; a few minutes each, not part of make test
 # make yardstick   how fast this machine is at the moment: user CPU seconds divided by it compare between machines
-# make replay   rewrite tests/golden/replay.json after a meant change of numbers; laws   rewrite docs/laws.md
+# make replay   rewrite tests/golden/replay.json after a meant change of numbers; laws   rewrite docs/laws.md;
+#               chip-page   rewrite docs/chip.md from the schema of chips
 #
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast browser lint types contracts pythons yardstick replay laws clean
+.PHONY: demo test test-fast browser lint types contracts pythons yardstick replay laws chip-page clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -34,6 +35,7 @@ browser:
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -52,6 +54,9 @@ replay: $(VENV)/.dev
 
 laws: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) -p tests.laws_page --laws-page docs/laws.md --ignore tests/unit/test_docs.py
+
+chip-page: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.chip_page > docs/chip.md
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

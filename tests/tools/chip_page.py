@@ -18,7 +18,7 @@ from archsim.spec.schema_base import KEYS_LATER
 _HEAD = """# Chip files
 
 A chip is one YAML file; its name is the name users type (`show chips` lists those that are there). This page
-comes from the schema that also checks the files and words the errors: `python -m tests.tools.chip_page`.
+comes from the schema that also checks the files and words the errors: `make chip-page`.
 
     schema: archsim.chip/1
     name: small_npu

@@ -90,6 +90,7 @@ def test_closed_form_is_the_queues(banks: Banking, ports: int, run_bytes: int, o
     assert max(bank_loads(*region)) <= ports * stream_cycles(*region)
 
 
+@pytest.mark.slow
 @EXACT
 @given(
     bankings(),

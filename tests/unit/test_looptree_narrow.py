@@ -105,6 +105,7 @@ def enumerated() -> list[tuple[Space, Objective, float]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("halves", [2, 1 << 10])
 def test_narrowed_tables_hold_the_optimum(
     halves: int, enumerated: list[tuple[Space, Objective, float]], monkeypatch: pytest.MonkeyPatch

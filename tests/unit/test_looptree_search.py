@@ -86,6 +86,7 @@ def test_the_reason_when_nothing_fits(search: Callable[..., Found]) -> None:
         search(Space(gemm(2, 2, 2), two_levels(4, keep="IWO")), ENERGY, Budget(evaluations=120))
 
 
+@pytest.mark.slow
 @sampled
 def test_sampled_searches_on_random_problems(search: Callable[..., Found]) -> None:
     """They find something where something is; it is legal and not better than the optimum."""

@@ -93,6 +93,7 @@ def swept(resolved: Resolved, folder: str, crew: Crew) -> SweepTable:
         return sweeping.run(crew, Silent())
 
 
+@pytest.mark.slow
 def test_a_search_depends_on_nothing_but_its_seed(spec: Resolved) -> None:
     """Whatever the order in which rows come back, and however often it is cut off and goes on."""
     calm = swept(spec, "calm", Shuffled(1))
