@@ -31,7 +31,7 @@ import tempfile
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -51,6 +51,7 @@ START_S = 60.0  # CPU of a process beside its tests
 COMPILE_S = 300.0  # the same where callers of a compiled function are compiled anew
 PATIENCE = 4.0  # times what its tests took
 FAILED = (1, 2, 3, 4)  # pytest's: a test failed, collecting did, pytest did, there is no such test any more
+LIMITS = (signal.SIGXCPU, signal.SIGKILL)  # ends of a process that took too long
 DIGEST = "_sources_digest"  # the function that names the folder of compiled code by the text of all of it
 HIT = '__import__("tests.tools.function_hits", fromlist=["hit"]).hit'
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
@@ -169,19 +170,15 @@ def _mark(tree: Path, mutants: list[Mutant], calls: Calls) -> None:
 
 
 def _read_hits(text: str, mutants: list[Mutant]) -> dict[str, list[Test]]:
-    """A file that reaches a function while it is collected reaches it in each of its tests."""
-    costs: dict[str, float] = {}
+    """A file that reaches a function while it is collected reaches it in each of its tests. A line that a test of full
+    disks has cut is left out."""
+    costs = {name: float(cpu_s) for cpu_s, name in re.findall(r"^took (\S+) passed (.+)$", text, re.MULTILINE)}
+    files: dict[str, set[str]] = defaultdict(set)
+    for name in costs:
+        files[name.partition("::")[0]].add(name)
     reached: dict[str, set[str]] = {mutant.key: set() for mutant in mutants}
-    rows = [line.split(" ", 1) for line in text.splitlines()]
-    for kind, rest in rows:
-        if kind == "took":
-            cpu_s, outcome, name = rest.split(" ", 2)
-            costs |= {name: float(cpu_s)} if outcome == "passed" else {}
-    for kind, rest in rows:
-        if kind == "hit":
-            number, name = rest.split(" ", 1)
-            found = [name] if "::" in name else [test for test in costs if test.startswith(f"{name}::")]
-            reached[mutants[int(number)].key].update(test for test in found if test in costs)
+    for number, name in re.findall(r"^hit (\d+) (.+)$", text, re.MULTILINE):
+        reached[mutants[int(number)].key] |= {name} & costs.keys() if "::" in name else files[name]
     return {key: [Test(name, costs[name]) for name in sorted(names)] for key, names in reached.items()}
 
 
@@ -260,6 +257,8 @@ def _run(tree: Path, cache: Path, tests: list[Test], spare_s: float) -> tuple[st
             outcome = "survived"
         elif process.returncode > 0:
             raise SystemExit(f"pytest ended with {process.returncode}: {_text(said)[-2000:]}")
+        elif -process.returncode not in LIMITS:  # compiled code that writes where it may not
+            return "caught", signal.Signals(-process.returncode).name, usage.ru_utime + usage.ru_stime
         failed = re.search(r"^(?:FAILED|ERROR) (\S+)", _text(said), re.MULTILINE)
         return outcome, failed[1] if failed else "", usage.ru_utime + usage.ru_stime
 
@@ -314,11 +313,17 @@ class Campaign:
 
         waiting = [mutant for mutant in self.mutants if mutant.key not in self.verdicts]
         with ThreadPoolExecutor(WORKERS) as pool, self.kept.open("a") as kept:
-            for mutant, verdict in zip(waiting, pool.map(one, waiting), strict=True):
-                self.verdicts[mutant.key] = verdict
-                kept.write(json.dumps(asdict(verdict)) + "\n")
-                kept.flush()
-                print(self.line(mutant), flush=True)
+            asked = {pool.submit(one, mutant): mutant for mutant in waiting}
+            try:
+                for done in as_completed(asked):
+                    mutant = asked[done]
+                    self.verdicts[mutant.key] = done.result()
+                    kept.write(json.dumps(asdict(self.verdicts[mutant.key])) + "\n")
+                    kept.flush()
+                    print(self.line(mutant), flush=True)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
 
     def line(self, mutant: Mutant) -> str:
         """Verdict and mutant in a line."""
