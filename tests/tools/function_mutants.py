@@ -259,8 +259,13 @@ def _run(tree: Path, cache: Path, tests: list[Test], spare_s: float) -> tuple[st
             raise SystemExit(f"pytest ended with {process.returncode}: {_text(said)[-2000:]}")
         elif -process.returncode not in LIMITS:  # compiled code that writes where it may not
             return "caught", signal.Signals(-process.returncode).name, usage.ru_utime + usage.ru_stime
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", _text(said), re.MULTILINE)
-        return outcome, failed[1] if failed else "", usage.ru_utime + usage.ru_stime
+        failed = _failed(_text(said))
+        return outcome, failed[0] if failed else "", usage.ru_utime + usage.ru_stime
+
+
+def _failed(said: str) -> list[str]:
+    """Tests that pytest's summary says have failed, and files that could not be collected."""
+    return re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", said, re.MULTILINE)
 
 
 def _end(group: int) -> None:
@@ -325,6 +330,17 @@ class Campaign:
                 pool.shutdown(cancel_futures=True)
                 raise
 
+    def unsound(self) -> list[Mutant]:
+        """Mutants that were caught by tests which, run together, fail without them too."""
+        tree, by = self.work / "tree0", {verdict.by for verdict in self.verdicts.values() if "::" in verdict.by}
+        if not by:
+            return []
+        given = environment(tree, fresh_cache(self.work / "sound-cache"))
+        asking = [*PYTEST, "--tb=no", "-W", "ignore", *sorted(by)]
+        said = subprocess.run(asking, cwd=tree, env=given, capture_output=True, text=True, check=False).stdout
+        failed = {*_failed(said)}
+        return [mutant for mutant in self.mutants if self.verdicts[mutant.key].by in failed]
+
     def line(self, mutant: Mutant) -> str:
         """Verdict and mutant in a line."""
         verdict, change = self.verdicts[mutant.key], mutation_text(mutant)
@@ -344,6 +360,8 @@ class Campaign:
         for mutant in self.mutants:
             if self.verdicts[mutant.key].outcome in ("survived", "reached by no test"):
                 print(self.line(mutant))
+        for mutant in self.unsound():
+            print(f"not proven, as that test fails without the mutant too: {self.line(mutant)}")
         caught = total["caught"] + total["timed out"]
         spent_s = sum(verdict.cpu_s for verdict in self.verdicts.values())
         print(f"caught: {caught} of {len(self.mutants)} ({caught / len(self.mutants):.1%}); {spent_s:.0f} CPU seconds")

@@ -130,6 +130,11 @@ def test_hits_are_read_with_what_a_file_reaches_while_it_is_collected(tree: Path
     assert found == {mutants[0].key: [Test("a.py::x", 0.5)], mutants[1].key: [Test("b.py::y z", 1.0)]}
 
 
+def test_what_failed_is_read_from_the_summary() -> None:
+    said = "..F\nFAILED a.py::x[two words] - AssertionError: 1 - 2\nERROR b.py\nFAILED c.py::y\n1 failed in 0.1s\n"
+    assert function_mutants._failed(said) == ["a.py::x[two words]", "b.py", "c.py::y"]
+
+
 def test_a_campaign_goes_on_where_it_was_and_counts(
     tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
