@@ -8,7 +8,7 @@ Every room of archsim takes part; mapper/ does not (``tests.tools.mutants`` and 
 Programs are checked by). First the tests run once in a copy of the tree in which each chosen function says that it is
 called (``tests.tools.function_hits``); a compiled function cannot, so those that call it do. Then each mutant is put
 into a copy of the tree, and the tests that reach its function run until one fails: those whose files are named like the
-function's file first, then the cheapest of each file, in turns. A mutant that none of the first tests catches runs
+function's file first, then the cheapest of each file, in turns, dear ones last. A mutant that none of the first tests catches runs
 against all others that reach it, as many as its time allows (``--budget``, CPU seconds of tests). It is caught, it
 survives, or it times out, which somebody would notice. The last lines tell of each survivor the file and the line, and
 the text before and after. The files of WORK are a copy of the tree at the time of the first call: another tree, another
@@ -45,7 +45,8 @@ from tests.tools.function_hits import VARIABLE
 from tests.tools.function_mutations import Function, Mutant, chosen, functions
 
 WORKERS = 2
-FIRST_TESTS = 25  # that a mutant meets in one process, before the others are collected in a second
+FIRST_TESTS = 60  # that a mutant meets in one process, before the others are collected in a second
+CHEAP_S = 0.5  # tests that take longer come behind all others
 MOST_TESTS = 400  # of a mutant in all
 START_S = 60.0  # CPU of a process beside its tests
 COMPILE_S = 300.0  # the same where callers of a compiled function are compiled anew
@@ -183,7 +184,8 @@ def _read_hits(text: str, mutants: list[Mutant]) -> dict[str, list[Test]]:
 
 
 def in_order(function: Function, tests: list[Test]) -> list[Test]:
-    """Files named like the function's first; of each file the cheapest, then of each the next, and so on."""
+    """Files named like the function's first; of each file the cheapest, then of each the next, and so on. Tests that are
+    not cheap come last."""
     words = {word for word in re.split(r"[/_.]", function.path) if len(word) > 2} - {"archsim"}
     files: dict[str, list[Test]] = defaultdict(list)
     for test in sorted(tests, key=lambda each: (each.cpu_s, each.name)):
@@ -193,7 +195,8 @@ def in_order(function: Function, tests: list[Test]) -> list[Test]:
         return -len(words & {*re.split(r"[/_.]", file)}), files[file][0].cpu_s, file
 
     turns = zip_longest(*(files[file] for file in sorted(files, key=strangeness)))
-    return [test for test in chain.from_iterable(turns) if test is not None]
+    found = [test for test in chain.from_iterable(turns) if test is not None]
+    return sorted(found, key=lambda test: test.cpu_s > CHEAP_S)
 
 
 def affordable(tests: list[Test], budget_s: float) -> Iterator[Test]:

@@ -117,10 +117,24 @@ def test_compiled_functions_are_seen_by_those_of_python_that_call_them(tree: Pat
 
 
 def test_tests_named_like_the_file_come_first_then_the_cheapest_of_each_file(tree: Path) -> None:
-    tests = [Test("a.py::x", 1.0), Test("a.py::y", 0.1), Test("b.py::x", 0.2), Test("test_run.py::slow", 9.0)]
+    tests = [Test("a.py::x", 1.0), Test("a.py::y", 0.1), Test("b.py::x", 0.2), Test("a.py::w", 0.3)]
+    tests += [Test("test_run.py::slow", 9.0), Test("test_run.py::z", 0.2)]
     ordered = in_order(named(tree)["Runs.total"], tests)
-    assert [test.name for test in ordered] == ["test_run.py::slow", "a.py::y", "b.py::x", "a.py::x"]
-    assert [test.name for test in affordable(ordered, 1.5)] == ["a.py::y", "b.py::x", "a.py::x"]
+    assert [test.name for test in ordered] == [
+        "test_run.py::z",
+        "a.py::y",
+        "b.py::x",
+        "a.py::w",
+        "test_run.py::slow",
+        "a.py::x",
+    ]
+    assert [test.name for test in affordable(ordered, 1.9)] == [
+        "test_run.py::z",
+        "a.py::y",
+        "b.py::x",
+        "a.py::w",
+        "a.py::x",
+    ]
 
 
 def test_hits_are_read_with_what_a_file_reaches_while_it_is_collected(tree: Path) -> None:
