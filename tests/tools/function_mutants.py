@@ -8,8 +8,8 @@ Every room of archsim takes part; mapper/ does not (``tests.tools.mutants`` and 
 Programs are checked by). First the tests run once in a copy of the tree in which each chosen function says that it is
 called (``tests.tools.function_hits``); a compiled function cannot, so those that call it do. Then each mutant is put
 into a copy of the tree, and the tests that reach its function run until one fails: those whose files are named like the
-function's file first, then the cheapest of each file, in turns, dear ones last. A mutant that none of the first tests catches runs
-against all others that reach it, as many as its time allows (``--budget``, CPU seconds of tests). It is caught, it
+function's file first, then the cheapest of each file, in turns, and those that take long last. A mutant that none of
+the first tests catches runs against all others that reach it, as many as its time allows (``--budget``, CPU seconds of tests). It is caught, it
 survives, or it times out, which somebody would notice. The last lines tell of each survivor the file and the line, and
 the text before and after. The files of WORK are a copy of the tree at the time of the first call: another tree, another
 WORK.
@@ -49,7 +49,7 @@ FIRST_TESTS = 60  # that a mutant meets in one process, before the others are co
 CHEAP_S = 0.5  # tests that take longer come behind all others
 MOST_TESTS = 400  # of a mutant in all
 START_S = 60.0  # CPU of a process beside its tests
-COMPILE_S = 300.0  # the same where callers of a compiled function are compiled anew
+COMPILE_S = 150.0  # the same where callers of a compiled function are compiled anew
 PATIENCE = 4.0  # times what its tests took
 FAILED = (1, 2, 3, 4)  # pytest's: a test failed, collecting did, pytest did, there is no such test any more
 LIMITS = (signal.SIGXCPU, signal.SIGKILL)  # ends of a process that took too long
@@ -184,8 +184,8 @@ def _read_hits(text: str, mutants: list[Mutant]) -> dict[str, list[Test]]:
 
 
 def in_order(function: Function, tests: list[Test]) -> list[Test]:
-    """Files named like the function's first; of each file the cheapest, then of each the next, and so on. Tests that are
-    not cheap come last."""
+    """Files named like the function's first; of each file the cheapest, then of each the next, and so on. What takes
+    long comes last."""
     words = {word for word in re.split(r"[/_.]", function.path) if len(word) > 2} - {"archsim"}
     files: dict[str, list[Test]] = defaultdict(list)
     for test in sorted(tests, key=lambda each: (each.cpu_s, each.name)):
