@@ -9,10 +9,10 @@ Programs are checked by). First the tests run once in a copy of the tree in whic
 called (``tests.tools.function_hits``); a compiled function cannot, so those that call it do. Then each mutant is put
 into a copy of the tree, and the tests that reach its function run until one fails: those whose files are named like the
 function's file first, then the cheapest of each file, in turns, and those that take long last. A mutant that none of
-the first tests catches runs against all others that reach it, as many as its time allows (``--budget``, CPU seconds of tests). It is caught, it
-survives, or it times out, which somebody would notice. The last lines tell of each survivor the file and the line, and
-the text before and after. The files of WORK are a copy of the tree at the time of the first call: another tree, another
-WORK.
+the first tests catches runs against all others that reach it, as many as its time allows (``--budget``, CPU seconds of
+tests). It is caught, it survives, or it times out, which somebody would notice. The last lines tell of each survivor
+the file and the line, and the text before and after. The files of WORK are a copy of the tree at the time of the first
+call: another tree, another WORK.
 """
 
 from __future__ import annotations
