@@ -66,8 +66,9 @@ class Tree:
 
     def imported(self, module: Module) -> set[str]:
         """Modules that one imports, in any way."""
-        stated = {name for node in ast.walk(module.tree) for name in self._stated(module, node)}
-        texts = {node.value for node in ast.walk(module.tree) if isinstance(node, ast.Constant)}
+        nodes = [*ast.walk(module.tree)]
+        stated = {name for node in nodes for name in self._stated(module, node)}
+        texts = {node.value for node in nodes if isinstance(node, ast.Constant)}
         named = {text for text in texts if isinstance(text, str) and text in self.modules and "." in text}
         asks = any(name.rpartition(".")[2] == REGISTRY for name in {module.name, *stated})
         return stated | named | {name for folder in named if asks for name in self._public(folder)}
