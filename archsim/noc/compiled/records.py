@@ -277,8 +277,6 @@ class NocState(NamedTuple):
     ports: Any
     paces: Any  # of the ports
     slow: Any  # SLOW_DIMS dimensions where links are slow, else one: a network without them has its own code
-        Any  # SLOW_DIMS dimensions where links are slow, else one: a network without them has code compiled on its own
-    )
     outputs: Any
     switch: Any
     nodes: Any
