@@ -136,7 +136,7 @@ def shown(value: object) -> str:
 def exact(value: Fraction | int, kind: QuantityKind) -> str:
     """Text that ``parse`` reads back to exactly ``value``, in the unit that makes it shortest.
 
-    Bytes are never written in bits; between units of equal length the larger one is taken.
+    Bytes are never written in bits, nor widths in bytes; between units of equal length the larger one is taken.
     """
     amount = Fraction(value)
     if not amount:
@@ -144,7 +144,7 @@ def exact(value: Fraction | int, kind: QuantityKind) -> str:
     fitting = [
         (len(rational(amount / size)), -size, f"{rational(amount / size)} {name}")
         for name, size in kind.units.items()
-        if size <= amount and not (kind is SIZE and name.endswith("b"))
+        if size <= amount and not (kind is SIZE and name.endswith("b")) and not (kind is WIDTH and name == "B")
     ]
     if fitting:
         return min(fitting)[2]

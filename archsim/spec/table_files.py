@@ -13,8 +13,8 @@ from archsim.spec import schema_tables as st
 from archsim.spec.locate import config_files
 from archsim.spec.nodes import FileNode, read
 from archsim.spec.problems import Problems, validate
+from archsim.spec.schema import PHY
 from archsim.spec.schema_base import Section
-from archsim.spec.schema_noc import Phy
 from archsim.spec.tree import placed
 
 M = TypeVar("M", bound=Section)
@@ -49,8 +49,8 @@ def _check(found: Section, root: FileNode, problems: Problems) -> None:
     """What goes beyond single values: columns and order of points, a source for each number of a link."""
     if isinstance(found, st.TechnologyTable):
         _check_sram(found.sram, root.mapping["sram"], problems)
-    if isinstance(found, st.Link):
-        for key in Phy.model_fields:
+    if isinstance(found, st.LinkTable):
+        for key in PHY.model_fields:
             if key in root.mapping and key not in found.sources:
                 problems.add(root.mapping[key].mark, key, "no source; allowed one in `sources`")
 
@@ -98,10 +98,10 @@ def _expand(section: FileNode, named: FileNode, path: str, problems: Problems) -
 def preset(name: str) -> FileNode:
     """The numbers of a file in configs/links, each with its source. Raises ConfigError for one without."""
     from archsim.spec import table_files
-    from archsim.spec.schema_tables import Link
+    from archsim.spec.schema_tables import LinkTable
 
     document = read(config_files(KIND)[name])
-    link = table_files.of_node(document, Link)
+    link = table_files.of_node(document, LinkTable)
     found = FileNode({}, document.mark)
     for key, node in document.mapping.items():
         if key not in _NOT_NUMBERS:

@@ -16,7 +16,7 @@ from archsim.spec import topology as chip_topology
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_files
 from archsim.spec.network import Noc
-from archsim.spec.schema_noc import Phy
+from archsim.spec.schema import PHY
 
 
 def network(chip: Architecture) -> Noc:
@@ -114,7 +114,7 @@ def test_energy_of_a_flit_by_level() -> None:
 @pytest.mark.parametrize("name", sorted(config_files("links")))
 def test_every_number_of_a_preset_has_a_source(name: str) -> None:
     found = table_files.preset(name).mapping
-    assert set(found) == set(Phy.model_fields)
+    assert set(found) == set(PHY.model_fields)
     assert all(node.source for node in found.values())
     chip = package(package__phy=name, mesh__link="256 B", mesh__packet="256 B")
     assert all(chip.sources[f"package.phy.{key}"] == node.source for key, node in found.items())
