@@ -6,8 +6,8 @@ stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -23,22 +23,38 @@ CanonicalSection = dict[str, Any]
 _LINE = 100  # characters of a mapping or list that goes on one line
 
 
-def to_yaml(chip: Architecture) -> str:
+class CanonicalPart(NamedTuple):
+    """What canonical text states of a part; ``leaf``: it stands below all memories, beside others of its kind."""
+
+    kind: str
+    name: str
+    leaf: bool
+    keys: Sequence[tuple[Key, object]]
+
+
+def parts(chip: Architecture) -> list[CanonicalPart]:
+    """What canonical text states of each part of a chip, in the order of the text."""
+    return [CanonicalPart(part.kind, part.name, leaf, _stated(part, hertz)) for part, hertz, leaf in _placed(chip)]
+
+
+def number_paths(stated: Iterable[CanonicalPart]) -> list[str]:
+    """Key paths of every number of the canonical text of a chip with these parts, in its order."""
+    found = ["technology.voltage", "clock"]
+    for part in stated:
+        found += keys.numbers(part.keys, f"{part.name}.")
+    return found
+
+
+def to_yaml(chip: Architecture, stated: Sequence[CanonicalPart] | None = None) -> str:
     """The canonical text of a chip; ``load.loads`` reads it back to an equal Architecture.
 
     Every value is stated, defaults and expanded arrays included, except clocks that follow from the one
-    above; ``sources`` says where each number comes from. Comments at the top give the peak rates.
+    above; ``sources`` says where each number comes from. Comments at the top give the peak rates. ``stated``: its
+    ``parts``, where they are at hand.
     """
     head = "".join(f"# {line}\n" for line in peaks.lines(chip))
-    return head + _dump(_document(chip), _Dumper) + _dump({"sources": dict(chip.sources)}, yaml.SafeDumper)
-
-
-def number_paths(chip: Architecture) -> list[str]:
-    """Key paths of every number of the canonical text, in its order."""
-    found = ["technology.voltage", "clock"]
-    for part, above_hz, _ in _placed(chip):
-        found += keys.numbers(_stated(part, above_hz), f"{part.name}.")
-    return found
+    document = _document(chip, parts(chip) if stated is None else stated)
+    return head + _dump(document, _Dumper) + _dump({"sources": dict(chip.sources)}, yaml.SafeDumper)
 
 
 def _placed(chip: Architecture) -> Iterator[tuple[Part, int, bool]]:
@@ -68,12 +84,12 @@ def _stated(part: Part, above_hz: int) -> list[tuple[Key, object]]:
     return [(key, text) for key, text in keys.texts(part, part.kind) if key.name not in hidden]
 
 
-def _document(chip: Architecture) -> CanonicalSection:
+def _document(chip: Architecture, stated: Sequence[CanonicalPart]) -> CanonicalSection:
     hierarchy: list[CanonicalSection] = []
     leaves: list[CanonicalSection] = []
-    for part, above_hz, leaf in _placed(chip):
-        section = {key.name: text for key, text in _stated(part, above_hz)}
-        (leaves if leaf else hierarchy).append({part.kind: section})
+    for part in stated:
+        section = {key.name: text for key, text in part.keys}
+        (leaves if part.leaf else hierarchy).append({part.kind: section})
     hierarchy.append({"parallel": leaves} if len(leaves) > 1 else leaves[0])
     document: CanonicalSection = {"schema": "archsim.chip/1", "name": chip.name}
     if chip.description:

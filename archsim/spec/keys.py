@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from enum import IntEnum
 from fractions import Fraction
 from functools import cache
@@ -47,8 +47,7 @@ class KeyOrder(IntEnum):
     PRICE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class StatedSection:
+class StatedSection(NamedTuple):
     """A section of a file on its way into a part. ``section``: its values by key; ``clock_hz``: of the part;
     ``source``: of a key path below the part, where its number comes from."""
 
@@ -61,8 +60,7 @@ class StatedSection:
         return StatedSection(section, self.clock_hz, lambda path: self.source(f"{key}.{path}"))
 
 
-@dataclass(frozen=True, slots=True)
-class TableOf:
+class TableOf(NamedTuple):
     """A mapping with free keys; ``for_all``: one value may stand for all of them."""
 
     key: d.Domain
@@ -79,8 +77,7 @@ class TableOf:
         return {self.key.written(key): self.value.written(value) for key, value in found.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class SectionOf:
+class SectionOf(NamedTuple):
     """A section inside a section, or a list of ``many``. ``part``: the class whose fields state its keys; without one
     the section is written by hand and the key says how it is read and written."""
 
@@ -116,14 +113,13 @@ def _always(_part: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One key of a chip file, as the annotation of the field that keeps it.
 
-    ``name``: as files spell it; ``form``: what they may state; ``says``: the meaning, for docs and editors. ``default``:
-    of the file, where it is not that of the field (REQUIRED: none). ``of``: the kinds of part that have it; all if
-    empty. ``read``: from the stated value to the kept one; ``write``: from the kept value and its part back to a stated
-    one, None to leave the key out. ``when``: of which parts canonical text states it.
+    ``name``: as files spell it; ``form``: what they may state; ``says``: the meaning, for docs and editors.
+    ``default``: of the file, where it is not that of the field (REQUIRED: none). ``of``: the kinds of part that have
+    it; all if empty. ``read``: from the stated value to the kept one; ``write``: from the kept value and its part back
+    to a stated one, None to leave the key out. ``when``: of which parts canonical text states it; ``order``: where.
     """
 
     name: str
@@ -149,16 +145,14 @@ class Key:
         return None if found is None and not self.form.endless else self.form.written(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(NamedTuple):
     """A field that follows from keys of other fields."""
 
     read: Callable[[StatedSection], Any]
     of: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KeysOf:
+class KeysOf(NamedTuple):
     """A field that keeps a group of keys of the section itself, as an object of a class of its own; ``when``: of which
     parts canonical text states them."""
 
@@ -271,10 +265,16 @@ def values(part: type, kind: str, stated: StatedSection) -> dict[str, Any]:
     return found
 
 
+@cache
+def _in_order(part: type, kind: str) -> tuple[KeyField, ...]:
+    """The keys of a kind of part as canonical text prints them."""
+    return tuple(sorted(keys_of(part, kind), key=lambda item: item.key.order))
+
+
 def texts(part: Any, kind: str) -> Iterator[tuple[Key, object]]:
     """The keys that canonical text states of a part, with what it states."""
     resolved: type = type(part)
-    for item in sorted(keys_of(resolved, kind), key=lambda item: item.key.order):
+    for item in _in_order(resolved, kind):
         found = item.key.text(item.value(part), part) if item.when(part) else None
         if found is not None:
             yield item.key, found

@@ -85,9 +85,10 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
         not_modelled=chip.not_modelled,
         source=chip.source or origins.USER,
     )
-    sourced = {path: origins.lookup(stated, path) for path in canonical.number_paths(bare)}
+    parts = canonical.parts(bare)
+    sourced = {path: origins.lookup(stated, path) for path in canonical.number_paths(parts)}
     whole = replace(bare, sources=sourced)
-    return replace(whole, sha256=hashlib.sha256(canonical.to_yaml(whole).encode()).hexdigest())
+    return replace(whole, sha256=hashlib.sha256(canonical.to_yaml(whole, parts).encode()).hexdigest())
 
 
 def _derived(file: File) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """The chip file's grammar: one definition that validates, explains errors and renders docs/chip.md.
 
 Every key states its meaning, its domain (what is allowed, with unit and range) and its default; one without default
-must be given. The keys of parts are defined by the resolved classes (``keys``), of which the sections here are made; the
-top level, and the short form of ports, are written out. Structure across parts is checked in ``rules_tree``,
+must be given. The keys of parts are defined by the resolved classes (``keys``), of which the sections here are made;
+the top level, and the short form of ports, are written out. Structure across parts is checked in ``rules_tree``,
 ``rules_parts`` and ``rules_noc``.
 """
 

@@ -1,9 +1,9 @@
 """Sections of chip files, made of the resolved classes: what checks a part is what its fields say of its keys.
 
-A section is a pydantic model with a field for each key of a part (``keys``), under the name that files spell. Its values
-are those of the domains, before they are read into a part: sizes in bytes, durations in cycles or time. Since the keys
-are defined by the parts, sections are made and not written; who reads one reads ``section.size``, which no type checker
-can know.
+A section is a pydantic model with a field for each key of a part (``keys``), under the name that files spell. Its
+values are those of the domains, before they are read into a part: sizes in bytes, durations in cycles or time. Since
+the keys are defined by the parts, sections are made and not written, and no type checker knows their keys: rules and
+``build`` read ``section.size`` unchecked, and the tests of each rule stand in for it.
 """
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ class Domain:
     """``allowed``: the allowed values in words; ``convert`` raises ConfigError for everything else; ``json``: the same
     as a JSON Schema of the value as a file writes it, as far as JSON Schema can say it.
 
-    ``written``: what canonical text states for a converted value; ``convert`` reads it back to an equal one. ``number``:
-    whether values are numbers, of which each has a source; ``words`` that may stand in the place of one. ``endless``:
-    the word for a value without a limit, which is None.
+    ``written``: what canonical text states for a converted value; ``convert`` reads it back to an equal one.
+    ``number``: whether values are numbers, of which each has a source; ``words`` that may stand in the place of one.
+    ``endless``: the word for a value without a limit, which is None.
     """
 
     allowed: str
