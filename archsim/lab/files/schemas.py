@@ -83,7 +83,7 @@ def _workload() -> Json:
         beside = {"type": "object", "properties": {kind: stated, **others}, "required": [kind]}
         forms.append({**beside, "additionalProperties": False})
     explicit = {"properties": {"schema": {"const": "archsim.einsums/1"}}, "required": ["schema"]}
-    root = {"if": explicit, "then": {"type": "object"}, "else": sections.section(grammar.Workload)}
+    root = {"if": explicit, "then": {"type": "object"}, "else": sections.section(grammar.WorkloadSection)}
     return document("workload", root, {"entry": j.any_of(*forms)})
 
 
@@ -123,8 +123,8 @@ _TABLES = "archsim.spec.schema_tables"
 _SCHEMAS: Mapping[str, tuple[str, Callable[[], Json]]] = {
     "chip": ("chip files", _chip),
     "workload": ("workload files, layer by layer", _workload),
-    "sweep": ("sweep files", _of("archsim.lab.sweep.schema", "Sweep", "sweep")),
-    "scenario": ("scenario files", _of("archsim.lab.scenario.schema", "Scenario", "scenario")),
+    "sweep": ("sweep files", _of("archsim.lab.sweep.schema", "SweepSection", "sweep")),
+    "scenario": ("scenario files", _of("archsim.lab.scenario.schema", "ScenarioSection", "scenario")),
     "technology": ("technology tables", _of(_TABLES, "TechnologyTable", "technology")),
     "dram_energy": ("energy tables of DRAM standards", _of(_TABLES, "DramEnergyTable", "dram_energy")),
     "link": ("links between chips", _of(_TABLES, "LinkTable", "link")),
