@@ -136,20 +136,24 @@ def shown(value: object) -> str:
 def exact(value: Fraction | int, kind: QuantityKind) -> str:
     """Text that ``parse`` reads back to exactly ``value``, in the unit that makes it shortest.
 
-    Bytes are never written in bits; between units of equal length the larger one is taken.
+    Bytes are never written in bits, nor widths in bytes; between units of equal length the larger one is taken.
     """
     amount = Fraction(value)
     if not amount:
         return f"0 {next(iter(kind.units))}"
-    fitting = [
-        (len(rational(amount / size)), -size, f"{rational(amount / size)} {name}")
-        for name, size in kind.units.items()
-        if size <= amount and not (kind is SIZE and name.endswith("b"))
-    ]
+    fitting = []
+    for name, size in kind.units.items():
+        if size <= amount and not _refused(kind, name):
+            text = rational(amount / size)
+            fitting.append((len(text), -size, f"{text} {name}"))
     if fitting:
         return min(fitting)[2]
     smallest = min(kind.units, key=lambda name: kind.units[name])
     return f"{rational(amount / kind.units[smallest])} {smallest}"
+
+
+def _refused(kind: QuantityKind, name: str) -> bool:
+    return (kind is SIZE and name.endswith("b")) or (kind is WIDTH and name == "B")
 
 
 def rational(value: Fraction | int) -> str:

@@ -96,7 +96,7 @@ class TableFigures:
         return self.sources.get(text, text)
 
 
-def _arithmetic(figure: TableFigures, unit: st.Arithmetic) -> Arithmetic:
+def _arithmetic(figure: TableFigures, unit: st.ArithmeticTable) -> Arithmetic:
     return Arithmetic(*(figure.of(each) for each in (unit.multiply_pj, unit.add_pj, unit.multiply_um2, unit.add_um2)))
 
 
@@ -108,7 +108,7 @@ def _sram(figure: TableFigures, sram: st.SramPoints) -> SramTable:
     )
 
 
-def _curves(table: st.Points, columns: list[str]) -> dict[str, SramCurve]:
+def _curves(table: st.PointsTable, columns: list[str]) -> dict[str, SramCurve]:
     return {
         column: tuple((row[0], row[index]) for row in table.points) for index, column in enumerate(columns) if index > 0
     }

@@ -1,7 +1,8 @@
 """The resolved chip: a tree of parts in canonical form, plain integers and fractions, frozen.
 
 ``archsim.spec.load`` makes it from YAML; compiler, machine and energy model read only this.
-Sizes are in bytes, clocks in Hz, bandwidths in bytes per cycle of the part's own clock.
+Sizes are in bytes, clocks in Hz, bandwidths in bytes per cycle of the part's own clock. The annotations of a part's
+fields are its keys in chip files (``keys``); the memories are in ``memories``, the networks in ``network``.
 """
 
 from __future__ import annotations
@@ -9,50 +10,132 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Annotated
 
+from archsim.base import units
 from archsim.base.errors import ConfigError
 from archsim.base.units import PS_PER_S
+from archsim.spec import value_domains as d
+from archsim.spec.dtypes import BITS, DTYPES, ROLES, TILED
+from archsim.spec.keys import Derived, Key, SectionOf, StatedSection, TableOf, cycles, one_or_each
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import Noc, instance, part_of
-from archsim.spec.part import Part
+from archsim.spec.part import Part, named
 
-ROLES = ("inputs", "weights", "outputs", "partials", "tables", "kv")
-TILED = ("inputs", "weights", "outputs")  # roles whose tiles the DMA moves on chip
+__all__ = [
+    "ROLES",
+    "TILED",
+    "Architecture",
+    "Array",
+    "Dma",
+    "Fanout",
+    "Host",
+    "RegisterFile",
+    "Variant",
+    "Vector",
+]
+DEFAULT_DATAFLOW = {"systolic": "weight_stationary", "generic": "dot_product"}
 
 
 @dataclass(frozen=True, slots=True)
 class Fanout:
     """One spatial axis of an array: ``size`` copies; roles multicast to or reduced over them."""
 
-    axis: str
-    size: int
-    multicast: tuple[str, ...]
-    reduce: tuple[str, ...]
+    axis: Annotated[str, Key("axis", d.name(), "name of the axis, e.g. rows")]
+    size: Annotated[int, Key("size", d.count(1, 65536), "PEs along the axis")]
+    multicast: Annotated[tuple[str, ...], Key("multicast", d.subset(ROLES), "roles sent to all of them", default=())]
+    reduce: Annotated[tuple[str, ...], Key("reduce", d.subset(ROLES), "roles summed over them", default=())]
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterFile:
     """A folded memory inside the array, per PE."""
 
-    name: str
-    keeps: tuple[str, ...]
-    size_bytes: int
+    name: Annotated[str, Key("name", d.name(), "name, e.g. weights_register")]
+    keeps: Annotated[tuple[str, ...], Key("keeps", d.subset(ROLES), "roles it keeps")]
+    size_bytes: Annotated[int, Key("size", d.whole(units.SIZE, "1 B", "16 TiB"), "capacity in each PE")]
 
 
-@dataclass(frozen=True, slots=True)
+def dataflow_name(stated: str | None, kind: str) -> str:
+    """The dataflow of an array: stated, or the default of its kind."""
+    return stated or DEFAULT_DATAFLOW[kind]
+
+
+def _sorted(found: Mapping[str, Fraction], _: StatedSection) -> dict[str, Fraction]:
+    return {name: found[name] for name in sorted(found)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Array(Part):
-    """A PE array in expanded form: fan-outs, registers, MAC. ``dataflow`` names a file of pe/dataflows."""
+    """A PE array in expanded form: fan-outs, registers, MAC. ``dataflow`` names a file of facts/dataflows.
 
-    rows: int
-    cols: int
-    dataflow: str
-    fanouts: tuple[Fanout, ...]
-    registers: tuple[RegisterFile, ...]
-    rates: Mapping[tuple[str, str], Fraction]  # (inputs dtype, weights dtype) -> MACs per PE and cycle
-    weight_double_buffer: bool = False
-    fold_overlap: bool = False
-    startup_cycles: int = 0  # issue of one tile command
-    form: str = "systolic"  # systolic | generic (fill and drain 0)
+    ``form``: systolic or generic (fill and drain 0); ``rates``: (inputs dtype, weights dtype) to MACs per PE and cycle;
+    ``startup_cycles``: issue of one tile command.
+    """
+
+    form: Annotated[
+        str,
+        Key(
+            "kind",
+            d.choice("systolic", "generic"),
+            "systolic: operands hop from PE to PE; generic: fill and drain 0",
+        ),
+    ] = "systolic"
+    rows: Annotated[
+        int,
+        Key(
+            "shape",
+            d.sequence(2, 1, 65536),
+            "[rows, columns] of PEs",
+            read=lambda found, _: found[0],
+            write=lambda rows, array: (rows, array.cols),
+        ),
+    ]
+    cols: Annotated[int, Derived(lambda stated: stated.section.shape[1])]
+    dataflow: Annotated[
+        str,
+        Key(
+            "dataflow",
+            d.name("the name of a dataflow"),
+            "what stays in the PEs; weight_stationary if systolic, dot_product if generic",
+            default=None,
+            read=lambda found, stated: dataflow_name(found, stated.section.kind),
+        ),
+    ]
+    rates: Annotated[
+        Mapping[tuple[str, str], Fraction],
+        Key(
+            "rates",
+            TableOf(d.pair(DTYPES), d.ratio("1/64", "64")),
+            "MACs per PE and cycle for each dtype, or pair INPUTSxWEIGHTS such as int8xint4",
+            read=_sorted,
+        ),
+    ]
+    weight_double_buffer: Annotated[
+        bool, Key("weight_double_buffer", d.flag(), "a second register for the stationary operand")
+    ] = False
+    fold_overlap: Annotated[bool, Key("fold_overlap", d.flag(), "the next fold enters while the one before leaves")] = (
+        False
+    )
+    startup_cycles: Annotated[int, cycles("startup", "issue of one command, in cycles of the array's clock")] = 0
+    fanouts: Annotated[
+        tuple[Fanout, ...],
+        Key(
+            "fanouts",
+            SectionOf("Fanout", Fanout, many=True),
+            "expanded form: the axes; sizes multiply to the shape",
+            default=None,
+        ),
+    ]
+    registers: Annotated[
+        tuple[RegisterFile, ...],
+        Key(
+            "registers",
+            SectionOf("RegisterFile", RegisterFile, many=True),
+            "expanded form: register files of one PE",
+            default=None,
+        ),
+    ]
 
     @property
     def peak_macs_per_cycle(self) -> Fraction:
@@ -69,13 +152,38 @@ class Array(Part):
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Vector(Part):
-    """A vector unit. ``lanes``: elements per cycle by dtype; ``rates``: cycles per pass of slow functions."""
+def _lanes(found: Mapping[str, int], _: StatedSection) -> dict[str, int]:
+    """``lanes: N`` means N elements of every dtype."""
+    dtypes = BITS if "all" in found else found
+    return {dtype: found.get(dtype, found.get("all", 0)) for dtype in sorted(dtypes)}
 
-    lanes: Mapping[str, int]  # dtype -> elements per cycle
-    function_cycles: Mapping[str, Fraction]  # function (exp, divide, sqrt, ...) -> cycles per group of lanes
-    startup_cycles: int = 0
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vector(Part):
+    """A vector unit. ``lanes``: elements per cycle by dtype; ``function_cycles``: function (exp, divide, sqrt, ...) to
+    cycles per group of lanes."""
+
+    lanes: Annotated[
+        Mapping[str, int],
+        Key(
+            "lanes",
+            TableOf(d.choice("all", *DTYPES), d.count(1, 2**20), for_all=True),
+            "elements per cycle, one number or a number for each dtype",
+            read=_lanes,
+            write=lambda kept, _: one_or_each(kept, DTYPES),
+        ),
+    ]
+    function_cycles: Annotated[
+        Mapping[str, Fraction],
+        Key(
+            "functions",
+            TableOf(d.name(), d.ratio("1/64", "4096")),
+            "slow functions (exp, divide, sqrt, ...) with their cycles per group of lanes",
+            default={},
+            read=_sorted,
+        ),
+    ]
+    startup_cycles: Annotated[int, cycles("startup", "issue of one command")] = 0
 
     def lane_count(self, dtype: str) -> int:
         """Elements per cycle at ``dtype``; raises ConfigError naming the dtypes present."""
@@ -93,15 +201,30 @@ class Vector(Part):
         return sum((self.function_cycles[name] for name in functions), Fraction(0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Host(Part):
     """The host runtime: launch latency, queue depth, issue interval, and its link and compute for fallbacks."""
 
-    launch_ps: int
-    depth: int
-    issue_ps: int
-    link_bytes_per_s: int
-    flops_per_s: int
+    name: Annotated[str, named()] = "host"
+    launch_ps: Annotated[int, Key("launch", d.whole(units.TIME, "0 s", "1 s"), "latency of one launch")]
+    depth: Annotated[int, Key("depth", d.count(1, 1024), "launches in flight", default=1)]
+    issue_ps: Annotated[int, Key("issue", d.whole(units.TIME, "0 s", "1 s"), "interval between launches", default=0)]
+    link_bytes_per_s: Annotated[
+        int,
+        Key(
+            "link",
+            d.whole(units.BANDWIDTH, "1 kB/s", "100 TB/s"),
+            "bandwidth between host and chip, for layers on the host",
+        ),
+    ]
+    flops_per_s: Annotated[
+        int,
+        Key(
+            "compute",
+            d.whole(units.COMPUTE_RATE, "1 MFLOP/s", "10000 TFLOP/s"),
+            "sustained arithmetic rate of the host, for layers on the host",
+        ),
+    ]
 
     def work_ps(self, flops: int, size_bytes: int) -> int:
         """A layer's time on the host beside its launch: ceil of the link's and the processor's, without rounding
@@ -110,17 +233,51 @@ class Host(Part):
         return -(-(size_bytes * rate + flops * link) * PS_PER_S // (link * rate))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dma(Part):
-    """The load and store engines of a core, ``channels`` of each; ``merged`` = one in-order engine for both."""
+    """The load and store engines of a core, ``channels`` of each; ``merged`` = one in-order engine for both.
 
-    merged: bool = False
-    channels: int = 1
-    setup_cycles: int = 0  # descriptor cost of one move
-    run_setup_cycles: int = 0  # of each contiguous run of a move in DRAM
-    row_setup_cycles: int = 0  # of each row of a gather or scatter
-    outstanding: int | None = None  # bursts of a move, rows of a gather or scatter under way; None = no limit
-    requests: int | None = None  # bursts that an engine offers to DRAM in a cycle; None = as many as queues take in
+    ``setup_cycles`` of one move, ``run_setup_cycles`` of each contiguous run of a move in DRAM, ``row_setup_cycles`` of
+    each row of a gather or scatter.
+    """
+
+    name: Annotated[str, named()] = "dma"
+    merged: Annotated[
+        bool,
+        Key("merged", d.flag(), "one in-order engine for loads and stores; runs Programs, not yet models"),
+    ] = False
+    channels: Annotated[
+        int,
+        Key(
+            "channels",
+            d.count(1, 64),
+            "load engines, and store engines, of the core; each runs an in-order queue of its own. On-chip "
+            "memories that are filled from on-chip memories have as many of their own",
+        ),
+    ] = 1
+    setup_cycles: Annotated[int, cycles("setup", "descriptor cost of one move")] = 0
+    run_setup_cycles: Annotated[
+        int, cycles("run_setup", "descriptor cost of each contiguous run of a move in DRAM")
+    ] = 0
+    row_setup_cycles: Annotated[int, cycles("row_setup", "descriptor cost of each row of a gather or scatter")] = 0
+    outstanding: Annotated[
+        int | None,
+        Key(
+            "outstanding",
+            d.count(1, 65536),
+            "bursts of a move, rows of a gather or scatter under way in DRAM, retired in order; no limit unless stated",
+        ),
+    ] = None
+    requests: Annotated[
+        int | None,
+        Key(
+            "requests",
+            d.count(1, 65536),
+            "bursts that each engine offers to DRAM in a cycle of its clock (of the DRAM's, if that is "
+            "slower), over all channels; one that finds its queue full stops those behind it. Unless stated as many as "
+            "the queues take in: up to 8 a cycle each",
+        ),
+    ] = None
 
 
 Variant = Callable[["Architecture", Mapping[str, object]], "Architecture"]  # a chip with values set by key path

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Any
 
 from archsim.spec import schema
 from archsim.spec.nodes import FileNode, Mark
 from archsim.spec.problems import Problems, validate
+from archsim.spec.sections import PartSection
 from archsim.spec.tree import Placed, placed
-
-S_co = TypeVar("S_co", bound=schema.Part, covariant=True)
 
 
 @dataclass(frozen=True)
-class DeclaredPart(Generic[S_co]):
-    """A part of the file with its validated section."""
+class DeclaredPart:
+    """A part of the file with its validated section ``spec``, whose keys the part's resolved class defines."""
 
     at: Placed
-    spec: S_co
+    spec: Any
 
     def mark(self, key: str) -> Mark:
         """The place of a key path, of the deepest key of it that the file states, or of the part."""
@@ -42,15 +41,15 @@ class File:
     """A validated file: the document, its top level, its parts, and where to report."""
 
     root: FileNode
-    chip: schema.Chip
-    parts: tuple[DeclaredPart[schema.Part], ...]
+    chip: schema.ChipSection
+    parts: tuple[DeclaredPart, ...]
     problems: Problems
 
-    def of(self, kind: type[S_co]) -> Iterator[DeclaredPart[S_co]]:
-        """The parts whose section is a ``kind`` (``schema.Sram``, ``schema.Storage``, ...), in order."""
+    def of(self, kind: type[PartSection]) -> Iterator[DeclaredPart]:
+        """The parts whose section is a ``kind`` (``schema.SRAM``, ``schema.STORAGE``, ...), in order."""
         for part in self.parts:
             if isinstance(part.spec, kind):
-                yield cast("DeclaredPart[S_co]", part)
+                yield part
 
     def mark(self, *keys: str) -> Mark:
         """The place of a top-level key path, or of the deepest part of it that the file states."""
@@ -59,14 +58,14 @@ class File:
             node = node.mapping.get(key, node)
         return node.mark
 
-    def add(self, part: DeclaredPart[schema.Part], key: str, message: str) -> None:
+    def add(self, part: DeclaredPart, key: str, message: str) -> None:
         """Report a problem with a key of a part."""
         self.problems.add(part.mark(key), f"{part.spec.name}.{key}", message)
 
 
 def declare(root: FileNode, problems: Problems) -> File | None:
     """The validated sections of a document; None, with problems added, when one does not fit the schema."""
-    chip = validate(schema.Chip, root, "", problems)
+    chip = validate(schema.ChipSection, root, "", problems)
     parts = []
     whole = True
     for part in placed(root):
@@ -79,10 +78,10 @@ def declare(root: FileNode, problems: Problems) -> File | None:
     return File(root, chip, tuple(parts), problems) if chip is not None and whole else None
 
 
-def explicit(part: DeclaredPart[schema.Part]) -> bool:
+def explicit(part: DeclaredPart) -> bool:
     """Whether a part is a memory with rings and moves of its own."""
     spec = part.spec
-    return isinstance(spec, schema.Dram) or (isinstance(spec, schema.Sram) and spec.filled_by == "dma")
+    return isinstance(spec, schema.DRAM) or (isinstance(spec, schema.SRAM) and spec.filled_by == "dma")
 
 
 def clocks(file: File) -> dict[str, int]:
@@ -90,8 +89,8 @@ def clocks(file: File) -> dict[str, int]:
     found: dict[str, int] = {}
     above = file.chip.clock
     for part in file.parts:
-        inherited = file.chip.clock if isinstance(part.spec, (schema.Dma, schema.Host)) else above
+        inherited = file.chip.clock if isinstance(part.spec, (schema.DMA, schema.HOST)) else above
         found[part.spec.name] = part.spec.clock or inherited
-        if isinstance(part.spec, (schema.Storage, schema.Noc)):
+        if isinstance(part.spec, (schema.STORAGE, schema.NOC)):
             above = found[part.spec.name]
     return found

@@ -1,4 +1,4 @@
-"""Number formats that a chip file may name, with their width in bits."""
+"""Number formats that a chip file may name, with their width in bits, and the roles of tensors."""
 
 from __future__ import annotations
 
@@ -13,3 +13,6 @@ BITS = {
     "int32": 32,
     "fp32": 32,
 }
+DTYPES = tuple(BITS)
+ROLES = ("inputs", "weights", "outputs", "partials", "tables", "kv")
+TILED = ("inputs", "weights", "outputs")  # roles whose tiles the DMA moves on chip

@@ -14,8 +14,6 @@ from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape
 from archsim.spec.architecture import Fanout, RegisterFile
 
-DEFAULT_DATAFLOW = {"systolic": "weight_stationary", "generic": "dot_product"}
-
 
 class Sugar(NamedTuple):
     """The short form of an array: ``rate`` = MACs per PE and cycle of the chip's own dtypes."""

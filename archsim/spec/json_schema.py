@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from archsim.spec import json_forms as j
 from archsim.spec.problems import allowed_text
-from archsim.spec.schema_base import Short
+from archsim.spec.schema_base import Short, label
 from archsim.spec.value_domains import Domain
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -41,7 +41,7 @@ class Sections:
 
     def _new_name(self, model: type[BaseModel]) -> str:
         """The name of a section; sections of one name, such as figures of several ranges, are numbered."""
-        plain = f"{model.__module__.rpartition('.')[2]}.{model.__name__.partition('[')[0]}{self._suffix}"
+        plain = f"{label(model)}{self._suffix}"
         number = sum(name == plain or name.startswith(f"{plain}.") for name in self.found)
         return f"{plain}.{number + 1}" if number else plain
 

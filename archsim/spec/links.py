@@ -1,16 +1,15 @@
-"""How fast links are: what they carry in a second, and the cycles of the innermost network that a flit takes them."""
+"""How fast links are: what they carry in a second, and the cycles of the innermost network that a flit takes them.
+
+``spec``: the section of a noc, as its file states it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from archsim.facts.noc.routers import CROSSBAR, WIRE
-from archsim.spec import network as n
-from archsim.spec import schema
-from archsim.spec.part import SourcedNumber
-from archsim.spec.sources import lookup
 
 MOST_PERIOD = 1024  # cycles; calendars of the compiled code reach so far
 MOST_DELAY = 1024
@@ -18,10 +17,10 @@ MOST_TERM = 1 << 20  # of a period: times in parts of a cycle fit a word
 _MOST_USUAL = 2  # cycles of a link, of a topology's own: folded rings
 
 
-def bytes_per_s(spec: schema.Noc, clock_hz: int) -> Fraction:
+def bytes_per_s(spec: Any, clock_hz: int) -> Fraction:
     """Of a link of a level with a phy or a width, in one direction."""
     if spec.phy is not None:
-        return spec.phy.lanes * spec.phy.rate * spec.phy.coding / 8
+        return Fraction(spec.phy.lanes * spec.phy.rate * spec.phy.coding / 8)
     return Fraction((spec.link or 0) * clock_hz)
 
 
@@ -30,29 +29,14 @@ def period(flit_bytes: int, network_hz: int, rate: Fraction) -> Fraction:
     return flit_bytes * network_hz / rate
 
 
-def delay_cycles(spec: schema.Noc, clock_hz: int, network_hz: int) -> int:
+def delay_cycles(spec: Any, clock_hz: int, network_hz: int) -> int:
     """Cycles of the network on a link: of its phy, or of wires that take cycles of the level's own clock."""
     if spec.phy is not None:
         return ceil(Fraction(spec.phy.latency * network_hz, 10**12))
     return ceil(Fraction((spec.link_delay or _MOST_USUAL) * network_hz, clock_hz))
 
 
-def phy(spec: schema.Noc, sources: Mapping[str, str]) -> n.Phy | None:
-    """The physical link of a level, if it has one."""
-    found = spec.phy
-    if found is None:
-        return None
-    return n.Phy(
-        lanes=found.lanes,
-        transfers_per_s=found.rate,
-        coding=found.coding,
-        latency_ps=found.latency,
-        pj_per_bit=SourcedNumber(found.energy, lookup(sources, f"{spec.name}.phy.energy")),
-        static_w=SourcedNumber(found.power, lookup(sources, f"{spec.name}.phy.power")),
-    )
-
-
-def busy_flits(spec: schema.Noc, delay: int, taken: Fraction) -> int:
+def busy_flits(spec: Any, delay: int, taken: Fraction) -> int:
     """Flits of a buffer that keep a link of ``delay`` cycles busy, of which each takes ``taken``: as many as leave
     until the first one's credit is back. ``spec``: the innermost network."""
     head = spec.routing_delay + (0 if spec.speculative else 1)

@@ -2,7 +2,7 @@
 
 Below the network everything exists once for each of its cores; what stands above it is shared and reached through the
 ports that ``attach`` names. Networks around it have copies of it at their nodes: chiplets of a package, or chips of a
-board.
+board. The annotations are the keys of chip files (``keys``).
 """
 
 from __future__ import annotations
@@ -12,22 +12,53 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import ceil
+from typing import Annotated
 
+from archsim.base import units
 from archsim.base.units import PS_PER_S
-from archsim.spec.part import Part, SourcedNumber
+from archsim.spec import value_domains as d
+from archsim.spec.keys import Key, SectionOf, TableOf
+from archsim.spec.part import Part, SourcedNumber, sourced
+
+ALLOCATORS = ("islip", "separable_input_first", "wavefront", "max_size")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Phy:
     """A physical link between two chips, one direction. ``coding``: share of its bits that is payload; ``latency_ps``:
     beyond the time that bits take it; energy per bit of payload."""
 
-    lanes: int
-    transfers_per_s: int
-    coding: Fraction
-    latency_ps: int
-    pj_per_bit: SourcedNumber
-    static_w: SourcedNumber
+    lanes: Annotated[int, Key("lanes", d.count(1, 4096), "data lanes of the link")]
+    transfers_per_s: Annotated[int, Key("rate", d.whole(units.TRANSFER_RATE, "1 MT/s", "1000 GT/s"), "bits of a lane")]
+    coding: Annotated[
+        Fraction,
+        Key(
+            "coding",
+            d.ratio("1/64", "1"),
+            "share of the bits that is payload of the link: 128/130",
+            default=Fraction(1),
+        ),
+    ]
+    latency_ps: Annotated[
+        int,
+        Key(
+            "latency",
+            d.whole(units.TIME, "0 s", "1 ms"),
+            "from one router's wire to the other one, beyond the time that a flit takes the link",
+        ),
+    ]
+    pj_per_bit: Annotated[
+        SourcedNumber, sourced("energy", d.real(units.ENERGY, "0 pJ", "1 nJ"), "of a bit, sent and received")
+    ]
+    static_w: Annotated[
+        SourcedNumber,
+        sourced(
+            "power",
+            d.real(units.POWER, "0 W", "1000 W"),
+            "static, of one direction with both its ends",
+            default=0.0,
+        ),
+    ]
 
     @property
     def bytes_per_s(self) -> Fraction:
@@ -35,31 +66,81 @@ class Phy:
         return self.lanes * self.transfers_per_s * self.coding / 8
 
 
+def _width(flit_bytes: int, level: NetworkLevel) -> int | None:
+    """What a file states as the width of a link: of the innermost network a flit, of others their own, if any."""
+    return (level.width_bytes or None) if isinstance(level, OuterNetwork) else flit_bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkLevel(Part):
     """One of the networks of a chip. ``link_bytes``: one flit; ``period``: cycles of the innermost network's clock for
     which it takes a link. ``attach``: part above, or network around it -> the places (coordinates of a router) of its
-    ports.
+    ports. ``link_delay_cycles``: of its own clock, None: the topology's own; ``link_mm``: between neighbours.
 
     As the topology's file says: ``ports`` of each router (inputs, outputs), to links, nodes and attached parts;
-    ``links`` and ``bisection_links`` (0: not known) of one direction each.
+    ``links`` and ``bisection_links`` (0: not known) of one direction each. As the innermost network says: ``vcs`` and
+    ``buffer_flits`` of each virtual channel; ``far_buffer_flits``: behind links between chips, where it is more.
     """
 
-    topology: str
-    shape: tuple[int, ...]
-    link_bytes: int
-    attach: Mapping[str, tuple[tuple[int, ...], ...]]
+    topology: Annotated[str, Key("topology", d.name("the name of a topology"), "mesh, torus, ring, crossbar, ...")]
+    shape: Annotated[tuple[int, ...], Key("shape", d.sequence((1, 4), 1, 4096), "size along each dimension")]
+    link_bytes: Annotated[
+        int,
+        Key(
+            "link",
+            d.whole(units.SIZE, "1 B", "16 TiB"),
+            "width of a link: the bytes that pass in a cycle; of the innermost network those of a flit, "
+            "needed there even with `phy`; of others needed without it",
+            default=None,
+            write=_width,
+        ),
+    ]
+    phy: Annotated[
+        Phy | None,
+        Key(
+            "phy",
+            SectionOf("Phy", Phy),
+            "physical link between chips, in place of wires on a chip: the name of a preset, or its keys",
+        ),
+    ] = None
+    link_delay_cycles: Annotated[
+        int | None,
+        Key("link_delay", d.count(1, 1024), "cycles of a flit on a link; the topology's own unless stated"),
+    ] = None
+    link_mm: Annotated[
+        float,
+        Key(
+            "link_length",
+            d.real(units.LENGTH, "0 mm", "1000 mm"),
+            "of a link between routers, for its energy; refused where there are none",
+            when=lambda level: bool(level.links) and level.phy is None,
+        ),
+    ] = 1.0
+    attach: Annotated[
+        Mapping[str, tuple[tuple[int, ...], ...]],
+        Key(
+            "attach",
+            TableOf(d.name(), d.places()),
+            "part above the network to the routers where its ports are: `{l2: [[0, 0], [0, 3]]}`; the network "
+            "around this one to the router that is joined to it: `{package: [[0, 0]]}`",
+            default={},
+        ),
+    ]
+    routing: Annotated[
+        str,
+        Key(
+            "routing",
+            d.choice("xy", "yx"),
+            "order of dimensions, first to last or last to first; other topologies have routes of their own",
+        ),
+    ] = "xy"
     ports: tuple[tuple[int, int], ...] = ()
     links: int = 0
     bisection_links: int = 0
-    phy: Phy | None = None
     period: Fraction = Fraction(1)
-    link_delay_cycles: int | None = None  # of its own clock; None: the topology's own
-    link_mm: float = 1.0  # length of a link between neighbours
-    routing: str = "xy"
     vcs: int = 4
-    buffer_flits: int = 8  # of each virtual channel
-    far_buffer_flits: int = 0  # behind links between chips, where it is more
+    buffer_flits: int = 8
+    far_buffer_flits: int = 0
 
     @property
     def link_bits(self) -> int:
@@ -85,27 +166,65 @@ class OuterNetwork(NetworkLevel):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noc(NetworkLevel):
     """A network on chip. A core stands at each node of its topology, in their order; ``cores``: of all its copies,
-    those of a copy one after the other. ``outer``: the networks around it, from the inside out.
-
-    ``packet_bytes``: payload of a packet at most, beside ``header_flits``; ``message_bytes``: what a move sends at once
-    from one port at most; ``request_flits``: of what asks a port for all that a move reads there. ``inside``: the
+    those of a copy one after the other. ``outer``: the networks around it, from the inside out. ``inside``: the
     memories below, of which each core has its own.
     """
 
     cores: int
     inside: tuple[str, ...]
     outer: tuple[OuterNetwork, ...] = ()
-    multicast: bool = True
-    routing_delay_cycles: int = 1
-    credit_delay_cycles: int = 0
-    vc_allocator: str = "islip"
-    switch_allocator: str = "islip"
-    speculative: bool = False
-    packet_bytes: int = 64
-    header_flits: int = 1
-    message_bytes: int = 4096
-    request_flits: int = 1
-    fidelity: str = "flit"  # flit | link
+    multicast: Annotated[
+        bool,
+        Key("multicast", d.flag(), "routers copy packets to several nodes; without it each gets its own"),
+    ] = True
+    vcs: Annotated[int, Key("vcs", d.count(1, 32), "virtual channels of a port")] = 4
+    buffer_flits: Annotated[
+        int,
+        Key(
+            "buffer",
+            d.count(1, 65536),
+            "flits that a virtual channel holds; behind a phy at least as many as keep its link busy",
+        ),
+    ] = 8
+    routing_delay_cycles: Annotated[
+        int, Key("routing_delay", d.count(0, 64), "cycles to find a route; 0: found ahead")
+    ] = 1
+    credit_delay_cycles: Annotated[
+        int, Key("credit_delay", d.count(0, 64), "cycles of a credit beyond its way back")
+    ] = 0
+    vc_allocator: Annotated[str, Key("vc_allocator", d.choice(*ALLOCATORS), "who gets a channel")] = "islip"
+    switch_allocator: Annotated[str, Key("switch_allocator", d.choice(*ALLOCATORS), "who passes the switch")] = "islip"
+    speculative: Annotated[
+        bool, Key("speculative", d.flag(), "a head asks for the switch while it asks for a channel")
+    ] = False
+    packet_bytes: Annotated[int, Key("packet", d.whole(units.SIZE, "1 B", "16 TiB"), "payload of a packet at most")] = (
+        64
+    )
+    header_flits: Annotated[int, Key("header", d.count(0, 16), "flits of a packet beside its payload")] = 1
+    message_bytes: Annotated[
+        int,
+        Key(
+            "message",
+            d.whole(units.SIZE, "1 B", "16 TiB"),
+            "what a move sends at once from a port at most; a message leaves when it has been read whole",
+        ),
+    ] = 4096
+    request_flits: Annotated[
+        int,
+        Key(
+            "request",
+            d.count(0, 64),
+            "flits that ask a port for all that a move reads there; 0: the port knows",
+        ),
+    ] = 1
+    fidelity: Annotated[
+        str,
+        Key(
+            "fidelity",
+            d.choice("flit", "link"),
+            "timing model: flit, router by router; link, packets reserve links one after another",
+        ),
+    ] = "flit"
 
     @property
     def levels(self) -> tuple[NetworkLevel, ...]:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Any
+
+from archsim.base import units
+from archsim.spec import value_domains as d
+from archsim.spec.keys import Key, KeyOrder, StatedSection, TableOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,17 +19,106 @@ class SourcedNumber:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What all parts share. ``path`` is the key path in the chip file, e.g. ``l1``; ``name`` is unique."""
+def sourced(name: str, domain: d.Domain, says: str, **options: Any) -> Key:
+    """A number that is kept with its source."""
 
-    name: str
+    def read(found: float | None, stated: StatedSection) -> SourcedNumber | None:
+        return None if found is None else SourcedNumber(found, stated.source(name))
+
+    def write(kept: SourcedNumber | None, _part: Any) -> float | None:
+        return None if kept is None else kept.value
+
+    return Key(name, domain, says, read=read, write=write, **options)
+
+
+def _energies(found: Mapping[str, float], stated: StatedSection) -> dict[str, SourcedNumber]:
+    return {action: SourcedNumber(found[action], stated.source(f"energy.{action}")) for action in sorted(found)}
+
+
+def _joules(kept: Mapping[str, SourcedNumber], _part: Any) -> dict[str, float] | None:
+    return {action: number.value for action, number in kept.items()} or None
+
+
+def named(says: str = "unique name; key paths of options begin with it") -> Key:
+    """The name of a part."""
+    return Key("name", d.name(), says, order=KeyOrder.NAME)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What all parts share: the keys of each, and what follows from where it stands.
+
+    ``kind``: of the section; ``scope``: chip | dram | host; ``copies``: instances on the chip, the product of the nodes
+    of the networks above it.
+    """
+
+    name: Annotated[str, named()]
     kind: str
-    clock_hz: int
-    sync_stages: int
-    scope: str  # chip | dram | host
-    energy_pj: Mapping[str, SourcedNumber]  # action -> pJ, overrides of the technology table
-    area_mm2: SourcedNumber | None  # override
-    leakage_w: SourcedNumber | None  # override
-    idle_w: SourcedNumber | None  # between runs, in place of the leakage
-    copies: int  # instances on the chip (product of the fan-outs above it)
+    clock_hz: Annotated[
+        int,
+        Key(
+            "clock",
+            d.whole(units.FREQUENCY, "1 kHz", "100 GHz"),
+            "clock of this part and of the parts below it; the chip's unless stated",
+            default=None,
+            read=lambda _, stated: stated.clock_hz,
+            order=KeyOrder.CLOCK,
+        ),
+    ]
+    sync_stages: Annotated[
+        int,
+        Key(
+            "sync_stages",
+            d.count(0, 16),
+            "receiver edges that a crossing into another clock takes beyond the first",
+            default=2,
+            order=KeyOrder.CLOCK,
+        ),
+    ]
+    scope: str
+    energy_pj: Annotated[
+        Mapping[str, SourcedNumber],
+        Key(
+            "energy",
+            TableOf(d.name(), d.real(units.ENERGY, "0 pJ", "1 uJ")),
+            "action to energy, in place of the technology table: sram `read`, `write` (a word), dram "
+            "`read`, `write` (a bit), noc `router`, `link` (a flit), array `mac`, `register_read`, `register_write`, "
+            "`wire` (an element; of one operand `register_read_weights`, `_inputs`, `_partials`), vector `lane_op`, "
+            "...",
+            default={},
+            read=_energies,
+            write=_joules,
+            order=KeyOrder.PRICE,
+        ),
+    ]
+    area_mm2: Annotated[
+        SourcedNumber | None,
+        sourced(
+            "area",
+            d.real(units.AREA, "0 mm2", "10000 mm2"),
+            "area; overrides the technology table",
+            default=None,
+            order=KeyOrder.PRICE,
+        ),
+    ]
+    leakage_w: Annotated[
+        SourcedNumber | None,
+        sourced(
+            "leakage",
+            d.real(units.POWER, "0 W", "1000 W"),
+            "static power; overrides the technology table",
+            default=None,
+            order=KeyOrder.PRICE,
+        ),
+    ]
+    idle_w: Annotated[
+        SourcedNumber | None,
+        sourced(
+            "idle",
+            d.real(units.POWER, "0 W", "1000 W"),
+            "power between the runs of a scenario (self-refresh, gated supply); the static one if absent",
+            default=None,
+            order=KeyOrder.PRICE,
+        ),
+    ]
+    copies: int

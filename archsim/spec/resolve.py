@@ -6,13 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 from archsim.spec import build, canonical, rules_noc, rules_parts, rules_tree, schema
 from archsim.spec import sources as origins
-from archsim.spec.architecture import ROLES, Architecture
+from archsim.spec.architecture import Architecture, Dma, Host, Vector, dataflow_name
 from archsim.spec.declared import DeclaredPart, File, clocks, declare
-from archsim.spec.dtypes import BITS
+from archsim.spec.dtypes import BITS, ROLES
 from archsim.spec.expand import ArrayFacts, DataflowFacts, dataflow_facts
 from archsim.spec.network import Noc
 from archsim.spec.nodes import FileNode
@@ -38,7 +37,7 @@ def resolve(root: FileNode, facts: DataflowFacts = dataflow_facts) -> Architectu
     rules_parts.check(file)
     fabrics = rules_noc.check(file)
     bits = _bits(file.chip.dtypes)
-    arrays = [(part, rules_parts.array_facts(file, part, facts, bits)) for part in file.of(schema.Array)]
+    arrays = [(part, rules_parts.array_facts(file, part, facts, bits)) for part in file.of(schema.ARRAY)]
     problems.raise_all()
     chip = _architecture(file, {part.spec.name: found for part, found in arrays if found is not None}, fabrics)
     if chip.noc is not None:
@@ -47,7 +46,7 @@ def resolve(root: FileNode, facts: DataflowFacts = dataflow_facts) -> Architectu
     return chip
 
 
-def _bits(dtypes: schema.Dtypes) -> dict[str, int]:
+def _bits(dtypes: schema.DtypesSection) -> dict[str, int]:
     """Bits per value by tensor role; partial sums have the accumulate width."""
     by_role = {role: BITS[getattr(dtypes, role)] for role in ROLES if role != "partials"}
     return by_role | {"partials": BITS[dtypes.accumulate]}
@@ -60,14 +59,14 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
     below = rules_noc.below(file)
     copies = {part.spec.name: prod(fabric.cores for fabric in fabrics) for part in below} if fabrics else {}
 
-    def base(part: DeclaredPart[schema.Part]) -> dict[str, Any]:
-        found = build.common(part.spec, part.at.kind, hertz[part.spec.name], stated)
-        return found | {"copies": copies.get(part.spec.name, 1)}
+    def at(part: DeclaredPart) -> build.Standing:
+        name = part.spec.name
+        return build.Standing(part.spec, part.at.kind, hertz[name], copies.get(name, 1), stated)
 
     def noc() -> Noc | None:
-        levels = [(part.spec, base(part), fabric) for part, fabric in zip(file.of(schema.Noc), fabrics, strict=False)]
-        inside = tuple(item.spec.name for item in below if isinstance(item.spec, schema.Storage))
-        return build.noc(levels, inside, stated) if levels else None
+        levels = [(at(part), fabric) for part, fabric in zip(file.of(schema.NOC), fabrics, strict=False)]
+        inside = tuple(item.spec.name for item in below if isinstance(item.spec, schema.STORAGE))
+        return build.noc(levels, inside) if levels else None
 
     bare = Architecture(
         name=chip.name,
@@ -75,27 +74,28 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
         clock_hz=chip.clock,
         technology=chip.technology.node,
         voltage_v=chip.technology.voltage,
-        memories=tuple(build.memory(part.spec, base(part)) for part in file.of(schema.Storage)),
-        caches=tuple(build.cache(part.spec, base(part), _address_bits(file)) for part in file.of(schema.Cache)),
-        arrays=tuple(build.array(part.spec, base(part), facts[part.spec.name]) for part in file.of(schema.Array)),
-        vectors=tuple(build.vector(part.spec, base(part)) for part in file.of(schema.Vector)),
-        dma=next((build.dma(part.spec, base(part)) for part in file.of(schema.Dma)), _default_dma(chip.clock, copies)),
+        memories=tuple(build.memory(at(part)) for part in file.of(schema.STORAGE)),
+        caches=tuple(build.cache(at(part), _address_bits(file)) for part in file.of(schema.CACHE)),
+        arrays=tuple(build.array(at(part), facts[part.spec.name]) for part in file.of(schema.ARRAY)),
+        vectors=tuple(build.part(Vector, at(part)) for part in file.of(schema.VECTOR)),
+        dma=next((build.part(Dma, at(part)) for part in file.of(schema.DMA)), _default_dma(chip.clock, copies)),
         noc=noc(),
-        host=next((build.host(part.spec, base(part)) for part in file.of(schema.Host)), None),
+        host=next((build.part(Host, at(part)) for part in file.of(schema.HOST)), None),
         dtypes={**chip.dtypes.model_dump(), "partials": chip.dtypes.accumulate},
         not_modelled=chip.not_modelled,
         source=chip.source or origins.USER,
     )
-    sourced = {path: origins.lookup(stated, path) for path in canonical.number_paths(bare)}
+    parts = canonical.parts(bare)
+    sourced = {path: origins.lookup(stated, path) for path in canonical.number_paths(parts)}
     whole = replace(bare, sources=sourced)
-    return replace(whole, sha256=hashlib.sha256(canonical.to_yaml(whole).encode()).hexdigest())
+    return replace(whole, sha256=hashlib.sha256(canonical.to_yaml(whole, parts).encode()).hexdigest())
 
 
 def _derived(file: File) -> dict[str, str]:
     """Sources of what follows from a dataflow, for arrays that do not state it."""
     return {
-        f"{part.spec.name}.{key}": f"derived: dataflow {rules_parts.dataflow_name(part.spec)}"
-        for part in file.of(schema.Array)
+        f"{part.spec.name}.{key}": f"derived: dataflow {dataflow_name(part.spec.dataflow, part.spec.kind)}"
+        for part in file.of(schema.ARRAY)
         for key in ("fanouts", "registers")
         if getattr(part.spec, key) is None
     }
@@ -103,10 +103,9 @@ def _derived(file: File) -> dict[str, str]:
 
 def _address_bits(file: File) -> int:
     """Bits of an address of any of the chip's DRAM parts, which lie one behind the other."""
-    return max(1, sum(part.spec.capacity for part in file.of(schema.Dram)) - 1).bit_length()
+    return max(1, sum(int(part.spec.capacity) for part in file.of(schema.DRAM)) - 1).bit_length()
 
 
-def _default_dma(clock_hz: int, copies: Mapping[str, int]) -> Any:
-    spec = schema.Dma.model_validate({})
-    base = build.common(spec, "dma", clock_hz, {})
-    return build.dma(spec, base | {"copies": max(copies.values(), default=1)})
+def _default_dma(clock_hz: int, copies: Mapping[str, int]) -> Dma:
+    many = max(copies.values(), default=1)
+    return build.part(Dma, build.Standing(build.default("dma"), "dma", clock_hz, many, {}))

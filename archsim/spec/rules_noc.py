@@ -14,8 +14,8 @@ from archsim.base.errors import ConfigError, NotBuiltError, nearest
 from archsim.facts.noc.catalogue import MOST_NODES, names
 from archsim.facts.noc.routers import MOST_PORTS
 from archsim.spec import schema
-from archsim.spec.architecture import ROLES
 from archsim.spec.declared import DeclaredPart, File, clocks, explicit
+from archsim.spec.dtypes import ROLES
 from archsim.spec.links import MOST_DELAY, MOST_PERIOD, MOST_TERM, bytes_per_s, delay_cycles, period
 from archsim.spec.network import Noc
 from archsim.spec.nodes import Mark
@@ -25,14 +25,11 @@ from archsim.spec.topology_facts import TopologyFacts, fabric
 _NEEDS = {"cache": "a cache in a chip with a network", "dram": "a dram below a network"}
 _KEYS = ("topology", "shape")
 
-_Part = DeclaredPart[schema.Part]
-_Noc = DeclaredPart[schema.Noc]
-
 
 def check(file: File) -> list[TopologyFacts]:
     """Add a problem for every broken rule; what the topologies say, outermost first: nothing without a network or with
     one that is wrong."""
-    networks = list(file.of(schema.Noc))
+    networks = list(file.of(schema.NOC))
     if not networks:
         return []
     inner = networks[-1]
@@ -61,54 +58,54 @@ def check_routes(file: File, fabrics: list[TopologyFacts], noc: Noc) -> None:
         network(noc)
     except ConfigError as error:
         found = str(error).partition("; allowed")[0]
-        file.add(list(file.of(schema.Noc))[-1], "attach", f"{found}; allowed other routers, or another topology")
+        file.add(list(file.of(schema.NOC))[-1], "attach", f"{found}; allowed other routers, or another topology")
 
 
-def below(file: File) -> list[_Part]:
+def below(file: File) -> list[DeclaredPart]:
     """The parts that each core has, the DMA's engines among them; none without a network."""
-    at = max((n for n, part in enumerate(file.parts) if isinstance(part.spec, schema.Noc)), default=None)
+    at = max((n for n, part in enumerate(file.parts) if isinstance(part.spec, schema.NOC)), default=None)
     if at is None:
         return []
-    dma = [part for part in file.parts[:at] if isinstance(part.spec, schema.Dma)]
-    return dma + [part for part in file.parts[at + 1 :] if not isinstance(part.spec, schema.Host)]
+    dma = [part for part in file.parts[:at] if isinstance(part.spec, schema.DMA)]
+    return dma + [part for part in file.parts[at + 1 :] if not isinstance(part.spec, schema.HOST)]
 
 
-def _split(file: File) -> tuple[list[DeclaredPart[schema.Storage]], list[DeclaredPart[schema.Storage]]]:
+def _split(file: File) -> tuple[list[DeclaredPart], list[DeclaredPart]]:
     """Explicit memories above the network, and below it."""
     inner = {part.spec.name for part in below(file)}
-    found = [part for part in file.of(schema.Storage) if explicit(part)]
+    found = [part for part in file.of(schema.STORAGE) if explicit(part)]
     return [part for part in found if part.spec.name not in inner], [part for part in found if part.spec.name in inner]
 
 
-def _kinds(file: File, _: _Noc) -> None:
+def _kinds(file: File, _: DeclaredPart) -> None:
     inner = {part.spec.name for part in below(file)}
     for part in file.parts:
         kind = part.at.kind
-        if isinstance(part.spec, schema.Cache) or (isinstance(part.spec, schema.Dram) and part.spec.name in inner):
+        if isinstance(part.spec, schema.CACHE) or (isinstance(part.spec, schema.DRAM) and part.spec.name in inner):
             message = f"{_NEEDS[kind]} is not built yet; allowed drams above it, and no cache"
             file.problems.not_built(part.at.mark, part.spec.name, message)
 
 
-def _keepers(file: File, noc: _Noc) -> None:
+def _keepers(file: File, noc: DeclaredPart) -> None:
     """Each core computes from memories of its own."""
     above, inner = _split(file)
     for role in ROLES:
-        outer = [part for part in above if role in part.spec.keeps and not isinstance(part.spec, schema.Dram)]
+        outer = [part for part in above if role in part.spec.keeps and not isinstance(part.spec, schema.DRAM)]
         if outer and not any(role in part.spec.keeps for part in inner):
             name = noc.spec.name
             message = f"'{role}' has no keeper below the network '{name}'; allowed an sram below it that keeps it too"
             file.add(outer[-1], "keeps", message)
 
 
-def _ports_of_cores(file: File, _: _Noc) -> None:
+def _ports_of_cores(file: File, _: DeclaredPart) -> None:
     for part in _split(file)[0]:
         for engine in ("array", "vector"):
-            if isinstance(part.spec, schema.Sram) and getattr(part.spec.ports, engine) is not None:
+            if isinstance(part.spec, schema.SRAM) and getattr(part.spec.ports, engine) is not None:
                 message = "has no meaning above a network, below which arrays and vector units are"
                 file.add(part, f"ports.{engine}", f"{message}; allowed in an sram below it")
 
 
-def _packets(file: File, part: _Noc) -> None:
+def _packets(file: File, part: DeclaredPart) -> None:
     spec, flit = part.spec, part.spec.link
     if flit is None:
         return
@@ -127,14 +124,14 @@ def _packets(file: File, part: _Noc) -> None:
         )
 
 
-def _fabric(file: File, part: _Noc) -> TopologyFacts | None:
+def _fabric(file: File, part: DeclaredPart) -> TopologyFacts | None:
     """What the topology says of the shape; None, with a problem at the key, when there is no such network."""
     name, known = part.spec.topology, names()
     if name not in known:
         file.add(part, "topology", f"found '{name}'; allowed {', '.join(known)}{nearest(name, known)}")
         return None
     try:
-        return fabric(part.spec)
+        return fabric(part.spec.topology, part.spec.shape)
     except NotBuiltError as error:
         file.problems.not_built(part.mark("topology"), f"{part.spec.name}.topology", _rest(str(error), "topology"))
     except ConfigError as error:
@@ -147,12 +144,12 @@ def _rest(message: str, key: str) -> str:
     return message.removeprefix(f"{key}: ")
 
 
-def _routes(file: File, part: _Noc, found: TopologyFacts) -> None:
+def _routes(file: File, part: DeclaredPart, found: TopologyFacts) -> None:
     """Keys that this topology would ignore, or cannot do with."""
     spec = part.spec
     if spec.routing == "yx" and not found.ordered:
         file.add(part, "routing", f"found 'yx', which has no meaning for a {spec.topology}; allowed xy")
-    inner = list(file.of(schema.Noc))[-1]
+    inner = list(file.of(schema.NOC))[-1]
     if found.rings and inner.spec.vcs < 2:
         message = "allowed at least 2, without which packets of a ring block one another"
         file.add(inner, "vcs", f"found {inner.spec.vcs}; {message}")
@@ -164,7 +161,7 @@ def _routes(file: File, part: _Noc, found: TopologyFacts) -> None:
         file.add(part, "speculative", "found true with another allocator; allowed with islip for both")
 
 
-def _attached(file: File, part: _Noc, found: TopologyFacts) -> None:
+def _attached(file: File, part: DeclaredPart, found: TopologyFacts) -> None:
     named = {other.spec.name: other for other in file.parts}
     allowed = _attachable(file, part)
     for name, places in part.spec.attach.items():
@@ -177,36 +174,36 @@ def _attached(file: File, part: _Noc, found: TopologyFacts) -> None:
                 _at(file, part, name, index, f"found {list(place)}; allowed {first} to {last}, {what}")
 
 
-def _attachable(file: File, part: _Noc) -> list[str]:
+def _attachable(file: File, part: DeclaredPart) -> list[str]:
     """What has ports at a network: the network around it, or of the outermost one the memories above."""
     outer = around(file, part)
     return [memory.spec.name for memory in _split(file)[0]] if outer is None else [outer.spec.name]
 
 
-def _not_attachable(file: File, part: _Noc, name: str, other: _Part | None, allowed: list[str]) -> None:
+def _not_attachable(file: File, part: DeclaredPart, name: str, other: DeclaredPart | None, allowed: list[str]) -> None:
     outer = around(file, part)
     what = "the network around it" if outer is not None else "explicit memories above the network"
     hint = f"allowed {what}: {', '.join(allowed) or 'none'}"
     key = f"attach.{name}"
     if other is None:
         file.add(part, key, f"no part '{name}'; {hint}{nearest(name, allowed)}")
-    elif isinstance(other.spec, schema.Host):
+    elif isinstance(other.spec, schema.HOST):
         message = f"a host at a port of a network is not built yet; {hint}"
         file.problems.not_built(part.mark(key), f"{part.spec.name}.{key}", message)
-    elif other in below(file) and not isinstance(other.spec, schema.Dma):
+    elif other in below(file) and not isinstance(other.spec, schema.DMA):
         file.add(part, key, f"found '{name}', which is below the network: every core has its own; {hint}")
     else:
         file.add(part, key, f"found '{name}', a {other.at.kind}; {hint}")
 
 
-def _at(file: File, part: _Noc, name: str, index: int, message: str) -> None:
+def _at(file: File, part: DeclaredPart, name: str, index: int, message: str) -> None:
     """A problem with one place of a part's ports."""
     node = part.at.node.mapping["attach"].mapping[name]
     mark: Mark = node.items[index].mark if index < len(node.items) else node.mark
     file.problems.add(mark, f"{part.spec.name}.attach.{name}[{index}]", message)
 
 
-def _unattached(file: File, part: _Noc, found: TopologyFacts) -> None:
+def _unattached(file: File, part: DeclaredPart, found: TopologyFacts) -> None:
     """What sends to memories below the network, or receives from them, needs a port."""
     if around(file, part) is not None:
         check_gateway(file, part, found)
@@ -224,10 +221,10 @@ def _unattached(file: File, part: _Noc, found: TopologyFacts) -> None:
             file.add(part, "attach", f"{message}; allowed `{example}` or other routers")
 
 
-def _switches(file: File, part: _Noc, found: TopologyFacts) -> None:
+def _switches(file: File, part: DeclaredPart, found: TopologyFacts) -> None:
     """Routers that the compiled code can hold: its sets of ports are bits of a word."""
     spec = part.spec
-    inner = list(file.of(schema.Noc))[-1].spec
+    inner = list(file.of(schema.NOC))[-1].spec
     if inner.fidelity != "flit" and not inner.multicast:
         return
     at_one = Counter(place for places in spec.attach.values() for place in places)
@@ -255,31 +252,31 @@ _OF_LINKS = ("link", "phy", "link_delay", "link_length")
 _WIRES = ("link_delay", "link_length")  # have no meaning beside a phy
 
 
-def check_levels(file: File, inner: _Noc) -> None:
+def check_levels(file: File, inner: DeclaredPart) -> None:
     """Add a problem for every broken rule on what the levels state."""
-    for part in file.of(schema.Noc):
+    for part in file.of(schema.NOC):
         _links(file, part, inner)
         if part is not inner:
             _keys(file, part, inner)
     if inner.spec.link is not None:
-        for part in file.of(schema.Noc):
+        for part in file.of(schema.NOC):
             _rates(file, part, inner, inner.spec.link)
 
 
-def around(file: File, part: _Noc) -> _Noc | None:
+def around(file: File, part: DeclaredPart) -> DeclaredPart | None:
     """The network around a network; None of the outermost one."""
-    found = list(file.of(schema.Noc))
+    found = list(file.of(schema.NOC))
     place = next(number for number, other in enumerate(found) if other is part)
     return found[place - 1] if place else None
 
 
-def check_nodes(file: File, inner: _Noc, cores: int) -> None:
+def check_nodes(file: File, inner: DeclaredPart, cores: int) -> None:
     """No more cores in all copies than tables have room for."""
     if around(file, inner) is not None and cores > MOST_NODES:
         file.add(inner, "shape", f"found {cores} cores in all copies of the network; allowed at most {MOST_NODES}")
 
 
-def check_gateway(file: File, part: _Noc, found: TopologyFacts) -> None:
+def check_gateway(file: File, part: DeclaredPart, found: TopologyFacts) -> None:
     """A network inside another one is joined to it at one router."""
     outer = around(file, part)
     if outer is None:
@@ -294,11 +291,11 @@ def check_gateway(file: File, part: _Noc, found: TopologyFacts) -> None:
         file.problems.not_built(part.mark(f"attach.{name}"), f"{part.spec.name}.attach.{name}", message)
 
 
-def check_between(file: File, inner: _Noc) -> bool:
+def check_between(file: File, inner: DeclaredPart) -> bool:
     """Whether no memory stands between networks, of which each chiplet would have its own."""
-    places = [number for number, part in enumerate(file.parts) if isinstance(part.spec, schema.Noc)]
+    places = [number for number, part in enumerate(file.parts) if isinstance(part.spec, schema.NOC)]
     found = [
-        part for part in file.parts[places[0] : places[-1]] if isinstance(part.spec, (schema.Storage, schema.Cache))
+        part for part in file.parts[places[0] : places[-1]] if isinstance(part.spec, (schema.STORAGE, schema.CACHE))
     ]
     outer = file.parts[places[0]].spec.name
     for part in found:
@@ -308,7 +305,7 @@ def check_between(file: File, inner: _Noc) -> bool:
     return not found
 
 
-def _links(file: File, part: _Noc, inner: _Noc) -> None:
+def _links(file: File, part: DeclaredPart, inner: DeclaredPart) -> None:
     """Width, or physical link, of each level."""
     spec = part.spec
     if part is inner and spec.link is None:
@@ -321,20 +318,20 @@ def _links(file: File, part: _Noc, inner: _Noc) -> None:
         file.add(part, key, "has no meaning beside `phy`; allowed `phy.latency`, `phy.energy`")
 
 
-def _keys(file: File, part: _Noc, inner: _Noc) -> None:
+def _keys(file: File, part: DeclaredPart, inner: DeclaredPart) -> None:
     """What only the innermost network states: routers, packets and fidelity are the same on all levels."""
     allowed = (*_OF_ALL, *_OF_LINKS)
-    for key in _stated(part, [key for key in schema.Noc.model_fields if key not in allowed]):
+    for key in _stated(part, [key for key in schema.NOC.model_fields if key not in allowed]):
         file.add(part, key, f"is stated by the innermost network, for all levels; allowed as {inner.spec.name}.{key}")
     if part.spec.phy is not None and part.spec.clock is not None:
         file.add(part, "clock", "has no meaning beside `phy`, which states its own rate; allowed on the parts below")
 
 
-def _stated(part: _Noc, keys: list[str] | tuple[str, ...]) -> Iterator[str]:
+def _stated(part: DeclaredPart, keys: list[str] | tuple[str, ...]) -> Iterator[str]:
     return (key for key in keys if key in part.spec.model_fields_set)
 
 
-def _rates(file: File, part: _Noc, inner: _Noc, flit: int) -> None:
+def _rates(file: File, part: DeclaredPart, inner: DeclaredPart, flit: int) -> None:
     """A flit takes a link a cycle of the network or more, an exact ratio that the compiled code can count."""
     if part.spec.phy is None and (part is inner or part.spec.link is None):
         return

@@ -10,15 +10,18 @@ from archsim.base.errors import ConfigError, nearest
 from archsim.facts.dram import bit_order, catalogue
 from archsim.facts.dram.device import DramMemory
 from archsim.spec import schema
+from archsim.spec.architecture import dataflow_name
 from archsim.spec.declared import DeclaredPart, File
 from archsim.spec.dtypes import BITS
-from archsim.spec.expand import DEFAULT_DATAFLOW, ArrayFacts, DataflowFacts, Sugar
+from archsim.spec.expand import ArrayFacts, DataflowFacts, Sugar
+from archsim.spec.keys import keys_of
 from archsim.spec.locate import config_files
+from archsim.spec.memories import CONSTANT, ENGINES, DramControl, Memory, constant, timed
+from archsim.spec.value_domains import pair_name
 
-CONSTANT = "constant"
-_TIMED_ONLY = ("speed", "width", "channels", "fidelity")
-_CONTROL = ("address_map", "rows", "row_timeout", "refresh", "read_queue", "write_queue", "turn", "requests")
-_CONSTANT_ONLY = ("bandwidth", "latency")
+_CONTROL = tuple(item.key.name for item in keys_of(DramControl))
+_TIMED_ONLY = tuple(item.key.name for item in keys_of(Memory, "dram") if item.when is timed)
+_CONSTANT_ONLY = tuple(item.key.name for item in keys_of(Memory, "dram") if item.when is constant)
 
 
 def check(file: File) -> None:
@@ -28,7 +31,7 @@ def check(file: File) -> None:
 
 
 def _caches(file: File) -> None:
-    for part in file.of(schema.Cache):
+    for part in file.of(schema.CACHE):
         spec = part.spec
         _port_set(file, part, "ports", spec.ports)
         if spec.line & (spec.line - 1):
@@ -45,7 +48,7 @@ def _caches(file: File) -> None:
 
 
 def _srams(file: File) -> None:
-    for part in file.of(schema.Sram):
+    for part in file.of(schema.SRAM):
         _ports(file, part)
         _interleave(file, part)
         _unserved(file, part)
@@ -55,9 +58,9 @@ def _srams(file: File) -> None:
             file.add(part, "word", f"found {units.shown(part.found('word'))}; allowed {limit}")
 
 
-def _ports(file: File, part: DeclaredPart[schema.Sram]) -> None:
+def _ports(file: File, part: DeclaredPart) -> None:
     _port_set(file, part, "ports", part.spec.ports)
-    for engine in schema.ENGINES:
+    for engine in ENGINES:
         own = getattr(part.spec.ports, engine)
         if own is None:
             continue
@@ -66,12 +69,12 @@ def _ports(file: File, part: DeclaredPart[schema.Sram]) -> None:
             file.add(part, f"ports.{engine}", "found no port; allowed {read: N}, {write: N}, both, or {shared: N}")
 
 
-def _port_set(file: File, part: DeclaredPart[schema.Part], key: str, ports: schema.Ports | schema.EnginePorts) -> None:
+def _port_set(file: File, part: DeclaredPart, key: str, ports: schema.PortsSection | schema.EnginePortsSection) -> None:
     if ports.shared is not None and (ports.read is not None or ports.write is not None):
         file.add(part, key, "found `shared` beside `read` or `write`; allowed {read: N, write: N} or {shared: N}")
 
 
-def _interleave(file: File, part: DeclaredPart[schema.Sram]) -> None:
+def _interleave(file: File, part: DeclaredPart) -> None:
     spec = part.spec
     if spec.interleave == "xor" and spec.banks & (spec.banks - 1):
         file.add(part, "interleave", f"found xor with {spec.banks} banks; allowed with a power of two of banks")
@@ -82,29 +85,29 @@ def _interleave(file: File, part: DeclaredPart[schema.Sram]) -> None:
             file.add(part, "interleave", f"found {units.shown(part.found('interleave'))}; allowed {limit}")
 
 
-def _unserved(file: File, part: DeclaredPart[schema.Sram]) -> None:
+def _unserved(file: File, part: DeclaredPart) -> None:
     """Keys that would be ignored: of a memory without rings and moves, and ports of engines that are not there."""
     spec = part.spec
-    named = [engine for engine in schema.ENGINES if getattr(spec.ports, engine) is not None]
+    named = [engine for engine in ENGINES if getattr(spec.ports, engine) is not None]
     if spec.filled_by == "array":
         stated = {"interleave": spec.interleave != "word", "padding": any(spec.padding.values())}
         stated |= {f"ports.{engine}": True for engine in named}
         for key in (key for key, is_stated in stated.items() if is_stated):
             file.add(part, key, "has no meaning with `filled_by: array`; allowed in an explicit sram")
-    for engine, kind in (("array", schema.Array), ("vector", schema.Vector)):
+    for engine, kind in (("array", schema.ARRAY), ("vector", schema.VECTOR)):
         if engine in named and not any(file.of(kind)):
             file.add(part, f"ports.{engine}", f"found ports of an engine that this chip lacks; allowed with a {engine}")
 
 
 def _drams(file: File) -> None:
-    for part in file.of(schema.Dram):
+    for part in file.of(schema.DRAM):
         constant = part.spec.standard == CONSTANT
         what = "`standard: constant`" if constant else "a DRAM standard"
         needed = ("bandwidth",) if constant else ("speed", "width")
         for key in needed:
             if key not in part.spec.model_fields_set:
                 file.add(part, key, f"missing; {what} needs {', '.join(needed)}")
-        for key in (*_TIMED_ONLY, *_CONTROL) if constant else _CONSTANT_ONLY:
+        for key in dict.fromkeys((*_TIMED_ONLY, *_CONTROL)) if constant else _CONSTANT_ONLY:
             if key in part.spec.model_fields_set:
                 file.add(part, key, f"has no meaning with {what}; allowed {', '.join(needed)} in its place")
         if not constant:
@@ -113,16 +116,16 @@ def _drams(file: File) -> None:
 
 def _requests(file: File) -> None:
     """What engines offer in a cycle is counted in bursts, which a memory of constant rate does not have."""
-    drams = list(file.of(schema.Dram))
+    drams = list(file.of(schema.DRAM))
     if not drams or any(part.spec.standard != CONSTANT for part in drams):
         return
-    for part in file.of(schema.Dma):
+    for part in file.of(schema.DMA):
         if part.spec.requests is not None:
             message = "has no meaning where every dram is `standard: constant`, which has no bursts"
             file.add(part, "requests", f"{message}; allowed with a DRAM standard")
 
 
-def _standard(file: File, part: DeclaredPart[schema.Dram]) -> None:
+def _standard(file: File, part: DeclaredPart) -> None:
     """A DRAM standard's own file says which speeds, widths and capacities it has."""
     spec = part.spec
     known = [*catalogue.names(), CONSTANT]
@@ -139,7 +142,7 @@ def _standard(file: File, part: DeclaredPart[schema.Dram]) -> None:
             _control(file, part, memory)
 
 
-def _control(file: File, part: DeclaredPart[schema.Dram], memory: DramMemory) -> None:
+def _control(file: File, part: DeclaredPart, memory: DramMemory) -> None:
     """What the controller is told has a meaning for this memory. ``memory``: what the standard's file made of it."""
     spec = part.spec
     try:
@@ -158,19 +161,19 @@ def _accumulate(file: File) -> None:
     if BITS[dtypes.accumulate] < wide:
         message = f"found '{dtypes.accumulate}'; allowed a dtype of at least {wide} bits, the width of the factors"
         file.problems.add(file.mark("dtypes", "accumulate"), "dtypes.accumulate", message)
-    for part in file.of(schema.Array):
+    for part in file.of(schema.ARRAY):
         if (dtypes.inputs, dtypes.weights) not in part.spec.rates:
-            have = ", ".join(pair_name(*pair) for pair in sorted(part.spec.rates)) or "none"
+            have = ", ".join(pair_name(pair) for pair in sorted(part.spec.rates)) or "none"
             file.add(
                 part,
                 "rates",
-                f"no rate for the chip's {pair_name(dtypes.inputs, dtypes.weights)}; found {have}",
+                f"no rate for the chip's {pair_name((dtypes.inputs, dtypes.weights))}; found {have}",
             )
 
 
 def _vectors(file: File) -> None:
     dtypes = file.chip.dtypes
-    for part in file.of(schema.Vector):
+    for part in file.of(schema.VECTOR):
         lanes = part.spec.lanes
         missing = [d for d in (dtypes.inputs, dtypes.outputs, dtypes.accumulate) if d not in lanes]
         if missing and "all" not in lanes:
@@ -178,7 +181,7 @@ def _vectors(file: File) -> None:
 
 
 def _host(file: File) -> None:
-    for part in file.of(schema.Host):
+    for part in file.of(schema.HOST):
         if part.spec.issue > part.spec.launch:
             most = units.exact(part.spec.launch, units.TIME)
             file.add(part, "issue", f"found {units.shown(part.found('issue'))}; allowed 0 s to {most}, the launch")
@@ -192,12 +195,10 @@ def _technology(file: File) -> None:
         file.problems.add(file.mark("technology", "node"), "technology.node", message)
 
 
-def array_facts(
-    file: File, part: DeclaredPart[schema.Array], facts: DataflowFacts, bits: dict[str, int]
-) -> ArrayFacts | None:
+def array_facts(file: File, part: DeclaredPart, facts: DataflowFacts, bits: dict[str, int]) -> ArrayFacts | None:
     """The facts of an array's dataflow; None, with problems added, when there is no such dataflow."""
     spec = part.spec
-    name = dataflow_name(spec)
+    name = dataflow_name(spec.dataflow, spec.kind)
     dtypes = file.chip.dtypes
     rate = spec.rates.get((dtypes.inputs, dtypes.weights), Fraction(1))
     sugar = Sugar(name, spec.shape[0], spec.shape[1], rate, spec.weight_double_buffer, spec.fold_overlap)
@@ -213,18 +214,8 @@ def array_facts(
     return found
 
 
-def dataflow_name(spec: schema.Array) -> str:
-    """The dataflow of an array: stated, or the default of its kind."""
-    return spec.dataflow or DEFAULT_DATAFLOW[spec.kind]
-
-
-def pair_name(inputs: str, weights: str) -> str:
-    """How a file spells a dtype pair: ``int8`` or ``int8xint4``."""
-    return inputs if inputs == weights else f"{inputs}x{weights}"
-
-
-def _array_options(file: File, part: DeclaredPart[schema.Array], options: tuple[str, ...]) -> None:
-    name = dataflow_name(part.spec)
+def _array_options(file: File, part: DeclaredPart, options: tuple[str, ...]) -> None:
+    name = dataflow_name(part.spec.dataflow, part.spec.kind)
     for option in ("weight_double_buffer", "fold_overlap"):
         if getattr(part.spec, option) and option not in options:
             file.add(part, option, f"found true, which has no meaning for dataflow '{name}'; allowed false")

@@ -8,8 +8,8 @@ from archsim.spec.problems import keys
 
 NEEDED = ("inputs", "weights", "outputs", "partials")
 AT_REST = ("inputs", "weights", "outputs")  # lie in DRAM at time 0
-_LEAVES = (schema.Array, schema.Vector)
-_ONCE = (schema.Dma, schema.Host)
+_LEAVES = (schema.ARRAY, schema.VECTOR)
+_ONCE = (schema.DMA, schema.HOST)
 
 
 def check(file: File) -> None:
@@ -19,8 +19,8 @@ def check(file: File) -> None:
 
 
 def _names(file: File) -> None:
-    reserved = set(keys(schema.Chip))
-    first: dict[str, DeclaredPart[schema.Part]] = {}
+    reserved = set(keys(schema.ChipSection))
+    first: dict[str, DeclaredPart] = {}
     for part in file.parts:
         name = part.spec.name
         if name in reserved:
@@ -36,17 +36,17 @@ def _once(file: File) -> None:
         for extra in list(file.of(kind))[1:]:
             message = f"a second {extra.at.kind}; allowed one"
             file.problems.add(extra.at.mark, extra.spec.name, message)
-    if not any(file.of(schema.Array)):
+    if not any(file.of(schema.ARRAY)):
         file.problems.add(file.mark("hierarchy"), "hierarchy", "missing an array; allowed one or more")
 
 
 def _order(file: File) -> None:
-    leaf: DeclaredPart[schema.Part] | None = None
+    leaf: DeclaredPart | None = None
     for part in file.parts:
         if isinstance(part.spec, _ONCE):
             continue
-        if isinstance(part.spec, (schema.Storage, schema.Cache, schema.Noc)) and part.at.parallel:
-            what = "network" if isinstance(part.spec, schema.Noc) else "memory"
+        if isinstance(part.spec, (schema.STORAGE, schema.CACHE, schema.NOC)) and part.at.parallel:
+            what = "network" if isinstance(part.spec, schema.NOC) else "memory"
             message = f"a {what} inside parallel is not built yet; this version shares memories between all leaves"
             file.problems.not_built(part.at.mark, part.spec.name, message)
         elif leaf is not None and not (leaf.at.parallel and leaf.at.holder is part.at.holder):
@@ -57,8 +57,8 @@ def _order(file: File) -> None:
 
 
 def _folded(file: File) -> None:
-    folded: DeclaredPart[schema.Part] | None = None
-    for part in file.of(schema.Storage):
+    folded: DeclaredPart | None = None
+    for part in file.of(schema.STORAGE):
         if not explicit(part):
             folded = folded or part
         elif folded is not None:
@@ -69,22 +69,22 @@ def _folded(file: File) -> None:
 
 def _paths(file: File) -> None:
     for role in NEEDED:
-        keepers = [part for part in file.of(schema.Storage) if explicit(part) and role in part.spec.keeps]
+        keepers = [part for part in file.of(schema.STORAGE) if explicit(part) and role in part.spec.keeps]
         if not keepers:
             message = f"no explicit memory keeps '{role}'; allowed `keeps: all` or a list with '{role}' in one"
             file.problems.add(file.mark("hierarchy"), "hierarchy", message)
             continue
-        if isinstance(keepers[-1].spec, schema.Dram):
+        if isinstance(keepers[-1].spec, schema.DRAM):
             message = f"'{role}' has no keeper on the chip; allowed an sram below that keeps '{role}' too"
             file.add(keepers[-1], "keeps", message)
-        if role in AT_REST and not isinstance(keepers[0].spec, schema.Dram):
+        if role in AT_REST and not isinstance(keepers[0].spec, schema.DRAM):
             message = f"'{role}' has no keeper outside the chip; allowed a dram above that keeps '{role}' too"
             file.add(keepers[0], "keeps", message)
 
 
 def _slots(file: File) -> None:
-    tables = [(part, "slots", part.spec.slots) for part in file.of(schema.Storage)]
-    tables += [(part, "padding", part.spec.padding) for part in file.of(schema.Sram)]
+    tables = [(part, "slots", part.spec.slots) for part in file.of(schema.STORAGE)]
+    tables += [(part, "padding", part.spec.padding) for part in file.of(schema.SRAM)]
     for part, key, table in tables:
         for role in table:
             if role != "all" and role not in part.spec.keeps:
@@ -97,9 +97,9 @@ def _caches(file: File) -> None:
     served: dict[str, str] = {}
     outer: set[str] = set()
     for part in file.parts:
-        if isinstance(part.spec, schema.Dram):
+        if isinstance(part.spec, schema.DRAM):
             outer.update(part.spec.keeps)
-        if not isinstance(part.spec, schema.Cache):
+        if not isinstance(part.spec, schema.CACHE):
             continue
         for role in part.spec.keeps:
             if role not in outer:

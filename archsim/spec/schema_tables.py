@@ -11,8 +11,9 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import Field
 
 from archsim.spec import value_domains as d
-from archsim.spec.schema_base import DTYPES, Section, Source
-from archsim.spec.schema_noc import Phy
+from archsim.spec.dtypes import DTYPES
+from archsim.spec.schema import PHY
+from archsim.spec.schema_base import Section, Source
 
 TECHNOLOGY = "archsim.technology/1"
 DRAM_ENERGY = "archsim.dram_energy/1"
@@ -53,9 +54,10 @@ class Table(Section):
     sources: dict[Annotated[str, d.name()], Source] = Field({}, description="short name to a source that figures share")
 
 
-class Arithmetic(Section):
+class ArithmeticTable(Section):
     """One number format: a multiplier and an adder."""
 
+    LABEL = "schema_tables.Arithmetic"
     multiply_pj: Figure[Pj] = Field(description="energy of a multiplication")
     add_pj: Figure[Pj] = Field(description="energy of an addition")
     multiply_um2: Figure[Um2] = Field(description="area of a multiplier")
@@ -88,9 +90,10 @@ class Router(Section):
     arbitration_share: Figure[Share] = Field(description="of the energy of buffers and crossbar")
 
 
-class Points(Section):
+class PointsTable(Section):
     """Banks of one word width: a row of `columns` for each size."""
 
+    LABEL = "schema_tables.Points"
     source: Source = Field(description="where the points come from: a key of the file's `sources`, or the text itself")
     points: list[Annotated[tuple[float, ...], d.row(len(COLUMNS), _MOST_OF_ROW)]] = Field(
         description="rows of the columns, from the smallest size to the largest, two or more"
@@ -103,8 +106,8 @@ class SramPoints(Section):
     columns: list[Annotated[str, d.choice(*COLUMNS)]] = Field(
         description="what a row of points says: size_kib first, then the energy of a read and of a write, area, leakage"
     )
-    word_64: Points = Field(description="banks of words of 64 b")
-    word_256: Points = Field(description="banks of words of 256 b")
+    word_64: PointsTable = Field(description="banks of words of 64 b")
+    word_256: PointsTable = Field(description="banks of words of 256 b")
     extra_port: Figure[Share] = Field(description="growth of area and leakage with each port beyond the first")
 
 
@@ -120,7 +123,9 @@ class TechnologyTable(Table):
 
     schema_: Annotated[str, d.choice(TECHNOLOGY)] = Field(alias="schema", description="version of this grammar")
     voltage_v: Figure[Volts] = Field(description="supply at which the figures hold")
-    arithmetic: dict[Annotated[str, d.choice(*DTYPES)], Arithmetic] = Field(description="number format to its figures")
+    arithmetic: dict[Annotated[str, d.choice(*DTYPES)], ArithmeticTable] = Field(
+        description="number format to its figures"
+    )
     logic: Logic = Field(description="static power of logic")
     registers: RegisterBits = Field(description="bits of registers")
     wire: Wire = Field(description="wires")
@@ -159,13 +164,14 @@ class DramEnergyTable(Table):
     currents: Currents | None = Field(None, description="currents from which the figures by command are computed")
 
 
-class Link(Phy):
+class LinkTable(PHY):  # type: ignore[misc]  # sections of parts are made, not written
     """Top level of a link's file: the numbers of a `phy` by name."""
 
+    LABEL = "schema_tables.Link"
     schema_: Annotated[str, d.choice(LINK)] = Field(alias="schema", description="version of this grammar")
     name: Annotated[str, d.file_name()] = Field("", description="name of the link; the name of the file")
     description: Annotated[str, d.text()] = Field("", description="one line for `show`")
     source: Source | None = Field(None, description="where the link as a whole comes from")
-    sources: dict[Annotated[str, d.choice(*Phy.model_fields)], Source] = Field(
+    sources: dict[Annotated[str, d.choice(*PHY.model_fields)], Source] = Field(
         {}, description="key to where its number comes from; every number has one"
     )

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from archsim.base.errors import nearest
 from archsim.spec.nodes import FileNode
 from archsim.spec.problems import Problems, field_of, keys, meant_by, validate_part
-from archsim.spec.schema import PARTS, Chip, Part
+from archsim.spec.schema import PARTS, ChipSection
+from archsim.spec.sections import PartSection
 from archsim.spec.tree import FIXED, inner_paths
 
-_TOP = tuple(key for key in keys(Chip) if key not in FIXED)
+_TOP = tuple(key for key in keys(ChipSection) if key not in FIXED)
 _OF_PARTS = tuple(dict.fromkeys(key for model in PARTS.values() for key in keys(model) if key not in FIXED))
 
 
@@ -23,7 +24,7 @@ def check(values: Mapping[str, FileNode], prefix: str, problems: Problems) -> No
     for path, node in values.items():
         first, *steps = path.split(".")
         if first in _TOP:
-            validate_part(Chip, _nested([first, *steps], node), prefix, problems)
+            validate_part(ChipSection, _nested([first, *steps], node), prefix, problems)
         elif not steps or not all(steps) or not _kinds(steps[0]):
             problems.add(node.mark, f"{prefix}.{path}", f"no such key path in any chip{_hint(path)}")
         else:
@@ -42,7 +43,7 @@ def _check_part(name: str, steps: list[str], node: FileNode, prefix: str, proble
     problems.take(told[0])
 
 
-def _kinds(key: str) -> list[type[Part]]:
+def _kinds(key: str) -> list[type[PartSection]]:
     return [model for model in PARTS.values() if key not in FIXED and field_of(model, key) is not None]
 
 
@@ -56,7 +57,7 @@ def _nested(steps: list[str], node: FileNode) -> FileNode:
 def _hint(path: str) -> str:
     """The nearest key path, of the top level or of a part of the same name."""
     part, dot, key = path.partition(".")
-    top = [*_TOP, *(f"{name}.{inner}" for name in _TOP for inner in inner_paths(Chip, name))]
+    top = [*_TOP, *(f"{name}.{inner}" for name in _TOP for inner in inner_paths(ChipSection, name))]
     said = nearest(path, top)
     if said or not dot:
         return said

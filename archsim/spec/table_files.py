@@ -6,16 +6,18 @@ Physical links by name: `phy: ucie_advanced` stands for the numbers of a file in
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from archsim.base.errors import ConfigError, nearest
-from archsim.spec import schema_tables as st
 from archsim.spec.locate import config_files
 from archsim.spec.nodes import FileNode, read
 from archsim.spec.problems import Problems, validate
+from archsim.spec.schema import PHY
 from archsim.spec.schema_base import Section
-from archsim.spec.schema_noc import Phy
 from archsim.spec.tree import placed
+
+if TYPE_CHECKING:  # chips that name no table need none of their sections
+    from archsim.spec import schema_tables as st
 
 M = TypeVar("M", bound=Section)
 
@@ -47,16 +49,20 @@ def find(kind: str, name: str, what: str) -> Path:
 
 def _check(found: Section, root: FileNode, problems: Problems) -> None:
     """What goes beyond single values: columns and order of points, a source for each number of a link."""
+    from archsim.spec import schema_tables as st
+
     if isinstance(found, st.TechnologyTable):
         _check_sram(found.sram, root.mapping["sram"], problems)
-    if isinstance(found, st.Link):
-        for key in Phy.model_fields:
+    if isinstance(found, st.LinkTable):
+        for key in PHY.model_fields:
             if key in root.mapping and key not in found.sources:
                 problems.add(root.mapping[key].mark, key, "no source; allowed one in `sources`")
 
 
 def _check_sram(sram: st.SramPoints, node: FileNode, problems: Problems) -> None:
     columns = node.mapping["columns"]
+    from archsim.spec import schema_tables as st
+
     if sram.columns[:1] != [st.COLUMNS[0]] or sorted(sram.columns) != sorted(st.COLUMNS):
         found, allowed = (", ".join(names) for names in (sram.columns, st.COLUMNS))
         problems.add(columns.mark, "sram.columns", f"found [{found}]; allowed {allowed}, the first one first")
@@ -97,10 +103,10 @@ def _expand(section: FileNode, named: FileNode, path: str, problems: Problems) -
 
 def preset(name: str) -> FileNode:
     """The numbers of a file in configs/links, each with its source. Raises ConfigError for one without."""
-    from archsim.spec.schema_tables import Link
+    from archsim.spec.schema_tables import LinkTable
 
     document = read(config_files(KIND)[name])
-    link = of_node(document, Link)
+    link = of_node(document, LinkTable)
     found = FileNode({}, document.mark)
     for key, node in document.mapping.items():
         if key not in _NOT_NUMBERS:

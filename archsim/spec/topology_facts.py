@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from archsim.base.errors import ConfigError, NotBuiltError
 from archsim.facts.noc import catalogue
 from archsim.facts.noc.topology import Topology
-from archsim.spec import schema
-
-_LISTED = "point_to_point"  # links are a list of its own
 
 
 class TopologyFacts(NamedTuple):
@@ -32,19 +30,18 @@ class TopologyFacts(NamedTuple):
     ordered: bool
 
 
-def fabric(spec: schema.Noc) -> TopologyFacts:
-    """Of the topology and shape of a section. Raises ConfigError that begins with the key: ``shape: found ...``."""
-    known = catalogue.names()
-    if spec.topology == _LISTED:
-        others = ", ".join(name for name in known if name != _LISTED)
+def fabric(topology: str, shape: Sequence[int]) -> TopologyFacts:
+    """Of a topology and a shape. Raises ConfigError that begins with the key: ``shape: found ...``."""
+    if catalogue.needs_links(topology):
+        others = ", ".join(name for name in catalogue.names() if not catalogue.needs_links(name))
         raise NotBuiltError(
-            f"topology: '{_LISTED}' needs a list of links, which chips cannot state yet; it has: {others}"
+            f"topology: '{topology}' needs a list of links, which chips cannot state yet; it has: {others}"
         )
-    catalogue.check_size(spec.topology, spec.shape)
+    catalogue.check_size(topology, shape)
     try:
-        found = catalogue.build(spec.topology, spec.shape)
+        found = catalogue.build(topology, shape)
     except ConfigError as error:
-        raise ConfigError(str(error).removeprefix(f"topology {spec.topology}: ")) from None
+        raise ConfigError(str(error).removeprefix(f"topology {topology}: ")) from None
     nodes = len(found.nodes)
     return TopologyFacts(
         cores=nodes,

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from archsim.base.errors import nearest
 from archsim.spec.nodes import FileNode, Mark
 from archsim.spec.problems import Problems, field_of, keys, submodel
-from archsim.spec.schema import PARTS, PARTS_LATER, Chip
+from archsim.spec.schema import PARTS, PARTS_LATER, ChipSection
 
 PARALLEL = "parallel"
 FIXED = ("schema", "name", "extends", "hierarchy", "source", "sources")
@@ -107,8 +107,8 @@ def _entry(item: FileNode) -> str:
 
 def known_paths(root: FileNode) -> list[str]:
     """Every key path that ``replace`` and ``--set`` accept on this document, sorted."""
-    paths = [key for key in keys(Chip) if key not in FIXED]
-    paths += [f"{key}.{inner}" for key in paths for inner in inner_paths(Chip, key)]
+    paths = [key for key in keys(ChipSection) if key not in FIXED]
+    paths += [f"{key}.{inner}" for key in paths for inner in inner_paths(ChipSection, key)]
     for part in placed(root):
         model = PARTS.get(part.kind)
         if model is None or not part.name:

@@ -14,33 +14,51 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
-
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from typing import TYPE_CHECKING, Any
 
 from archsim.base import units
 from archsim.base.errors import ConfigError, NotBuiltError, nearest
 from archsim.spec import json_forms as j
 
+if TYPE_CHECKING:  # the resolved classes, which no command can do without, state domains: the library comes later
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
 JsonMapping = Mapping[str, Any]
+
+
+def as_it_is(value: Any) -> Any:
+    """The value itself: what is written as it was read."""
+    return value
 
 
 @dataclass(frozen=True)
 class Domain:
     """``allowed``: the allowed values in words; ``convert`` raises ConfigError for everything else; ``json``: the same
     as a JSON Schema of the value as a file writes it, as far as JSON Schema can say it.
+
+    ``written``: what canonical text states for a converted value; ``convert`` reads it back to an equal one.
+    ``number``: whether values are numbers, of which each has a source; ``words`` that may stand in the place of one.
+    ``endless``: the word for a value without a limit, which is None.
     """
 
     allowed: str
     convert: Callable[[object], object]
     json: JsonMapping = field(default_factory=dict, compare=False)
+    written: Callable[[Any], object] = field(default=as_it_is, compare=False)
+    number: bool = True
+    words: tuple[str, ...] = ()
+    endless: str = ""
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
         """Make pydantic call ``convert`` and nothing else for a field with this domain."""
+        from pydantic_core import core_schema
+
         return core_schema.no_info_plain_validator_function(self._checked)
 
     def _checked(self, value: object) -> object:
+        from pydantic_core import PydanticCustomError
+
         try:
             return self.convert(value)
         except NotBuiltError as error:
@@ -86,7 +104,7 @@ def texts() -> Domain:
             raise ConfigError(f"found {units.shown(value)}; allowed a list of texts")
         return tuple(item.strip() for item in value)
 
-    return Domain("a list of texts", convert, j.listed(j.text()))
+    return Domain("a list of texts", convert, j.listed(j.text()), written=list, number=False)
 
 
 def parts() -> Domain:
@@ -117,7 +135,12 @@ def subset(names: tuple[str, ...], everything: str = "") -> Domain:
         return tuple(item for item in names if item in value)
 
     some = j.listed(j.words(names))
-    return Domain(allowed, convert, j.any_of(some, j.words([everything])) if everything else some)
+
+    def written(found: tuple[str, ...]) -> object:
+        return everything if everything and found == names else list(found)
+
+    form = j.any_of(some, j.words([everything])) if everything else some
+    return Domain(allowed, convert, form, written, number=False)
 
 
 def sequence(lengths: int | tuple[int, int], low: int, high: int) -> Domain:
@@ -133,7 +156,7 @@ def sequence(lengths: int | tuple[int, int], low: int, high: int) -> Domain:
             raise ConfigError(f"found {_first(items) if items else units.shown(value)}; allowed {allowed}")
         return tuple(items)
 
-    return Domain(allowed, convert, j.listed(j.whole(low, high), least, most))
+    return Domain(allowed, convert, j.listed(j.whole(low, high), least, most), written=list)
 
 
 def row(columns: int, high: float) -> Domain:
@@ -165,7 +188,11 @@ def places() -> Domain:
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
         return tuple(tuple(item) for item in found)
 
-    return Domain(allowed, convert, j.listed(j.listed({"type": "integer"}, 1), 1))
+    return Domain(allowed, convert, j.listed(j.listed({"type": "integer"}, 1), 1), written=_lists)
+
+
+def _lists(found: tuple[tuple[int, ...], ...]) -> list[list[int]]:
+    return [list(place) for place in found]
 
 
 def _first(items: list[object]) -> str:
@@ -219,7 +246,10 @@ def whole(kind: units.QuantityKind, low: str, high: str) -> Domain:
         in_range(value, least <= amount <= most, f"{low} to {high}")
         return amount
 
-    return Domain(f"{low} to {high}, in {kind.unit_list}", convert, j.quantity(kind))
+    def written(amount: int) -> str:
+        return units.exact(amount, kind)
+
+    return Domain(f"{low} to {high}, in {kind.unit_list}", convert, j.quantity(kind), written)
 
 
 def word_or_whole(words: tuple[str, ...], kind: units.QuantityKind, low: str, high: str) -> Domain:
@@ -235,7 +265,10 @@ def word_or_whole(words: tuple[str, ...], kind: units.QuantityKind, low: str, hi
         except ConfigError as error:
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}{hint(value, words)}") from error
 
-    return Domain(allowed, convert, j.any_of(j.words(words), j.quantity(kind)))
+    def written(found: str | int) -> object:
+        return found if isinstance(found, str) else size.written(found)
+
+    return Domain(allowed, convert, j.any_of(j.words(words), j.quantity(kind)), written, words=words)
 
 
 def real(kind: units.QuantityKind, low: str, high: str) -> Domain:
@@ -247,7 +280,15 @@ def real(kind: units.QuantityKind, low: str, high: str) -> Domain:
         in_range(value, least <= amount <= most, f"{low} to {high}")
         return float(amount)
 
-    return Domain(f"{low} to {high}, in {kind.unit_list}", convert, j.quantity(kind))
+    def written(amount: float) -> str:
+        return f"{shortest(amount)} {kind.base}"
+
+    return Domain(f"{low} to {high}, in {kind.unit_list}", convert, j.quantity(kind), written)
+
+
+def shortest(value: float) -> str:
+    """A float exactly, as the shortest decimal that reads back to it."""
+    return units.rational(Fraction(repr(value)))
 
 
 def amount(kind: units.QuantityKind, low: str, high: str, *, positive: bool = False) -> Domain:
@@ -291,8 +332,15 @@ def measured(allowed: str, *kinds: units.QuantityKind, positive: bool = False, e
         in_range(value, not positive or amount > 0, described)
         return MeasuredQuantity(amount, kind.base)
 
+    def written(found: MeasuredQuantity | None) -> str:
+        if found is None:
+            return endless
+        kind = next(kind for kind in kinds if kind.base == found.per)
+        return f"{units.rational(found.value)} cycles" if kind is units.CYCLES else units.exact(found.value, kind)
+
     form = j.quantity(*kinds)
-    return Domain(described, convert, j.any_of(form, j.words([endless])) if endless else form)
+    form = j.any_of(form, j.words([endless])) if endless else form
+    return Domain(described, convert, form, written, endless=endless)
 
 
 def count(low: int, high: int) -> Domain:
@@ -315,7 +363,11 @@ def ratio(low: str, high: str) -> Domain:
         in_range(value, Fraction(low) <= amount <= Fraction(high), allowed)
         return amount
 
-    return Domain(allowed, convert, j.exact(float(Fraction(low)), float(Fraction(high))))
+    return Domain(allowed, convert, j.exact(float(Fraction(low)), float(Fraction(high))), _ratio)
+
+
+def _ratio(value: Fraction) -> int | str:
+    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
 def choice(*names: str, later: tuple[str, ...] = ()) -> Domain:
@@ -329,7 +381,7 @@ def choice(*names: str, later: tuple[str, ...] = ()) -> Domain:
         return str(value)
 
     words = " or ".join(names) if len(names) < 3 else "one of " + ", ".join(names)
-    return Domain(words, convert, j.words(names))
+    return Domain(words, convert, j.words(names), number=False)
 
 
 def flag() -> Domain:
@@ -340,7 +392,7 @@ def flag() -> Domain:
             raise ConfigError(f"found {units.shown(value)}; allowed true or false")
         return value
 
-    return Domain("true or false", convert, {"type": "boolean"})
+    return Domain("true or false", convert, {"type": "boolean"}, number=False)
 
 
 def text(allowed: str = "text") -> Domain:
@@ -351,7 +403,7 @@ def text(allowed: str = "text") -> Domain:
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
         return value.strip()
 
-    return Domain(allowed, convert, j.text())
+    return Domain(allowed, convert, j.text(), number=False)
 
 
 def source() -> Domain:
@@ -365,7 +417,7 @@ def source() -> Domain:
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
         return words
 
-    return Domain(allowed, convert, j.text())
+    return Domain(allowed, convert, j.text(), number=False)
 
 
 def name(allowed: str = "a name of letters, digits and underscores that begins with a letter") -> Domain:
@@ -376,7 +428,7 @@ def name(allowed: str = "a name of letters, digits and underscores that begins w
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
         return value
 
-    return Domain(allowed, convert, j.text(_NAME.pattern))
+    return Domain(allowed, convert, j.text(_NAME.pattern), number=False)
 
 
 def file_name() -> Domain:
@@ -388,7 +440,7 @@ def file_name() -> Domain:
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
         return value
 
-    return Domain(allowed, convert, j.text(_FILE_NAME.pattern))
+    return Domain(allowed, convert, j.text(_FILE_NAME.pattern), number=False)
 
 
 def pair(names: tuple[str, ...]) -> Domain:
@@ -403,4 +455,10 @@ def pair(names: tuple[str, ...]) -> Domain:
         return inputs, weights or inputs
 
     spelled = "|".join(names)
-    return Domain(allowed, convert, j.text(f"({spelled})(x({spelled}))?"))
+    return Domain(allowed, convert, j.text(f"({spelled})(x({spelled}))?"), pair_name)
+
+
+def pair_name(dtypes: tuple[str, str]) -> str:
+    """How a file spells a pair of inputs and weights: ``int8`` or ``int8xint4``."""
+    inputs, weights = dtypes
+    return inputs if inputs == weights else f"{inputs}x{weights}"

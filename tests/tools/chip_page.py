@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from archsim.base import units
 from archsim.spec import schema
 from archsim.spec.problems import allowed_text
-from archsim.spec.schema_base import KEYS_LATER
+from archsim.spec.schema_base import KEYS_LATER, label
 from archsim.spec.value_domains import MeasuredQuantity
 
 _HEAD = """# Chip files
@@ -98,30 +98,30 @@ ones that came with the package. A path works as well as a name.
 inside `parallel`, the keys {keys}.
 """
 _SECTIONS: tuple[type[BaseModel], ...] = (
-    schema.Chip,
-    schema.Technology,
-    schema.Dtypes,
-    schema.Part,
-    schema.Storage,
-    schema.Dram,
-    schema.Cache,
-    schema.Sram,
-    schema.Ports,
-    schema.EnginePorts,
-    schema.Registers,
-    schema.Noc,
-    schema.Phy,
-    schema.Array,
-    schema.Fanout,
-    schema.RegisterFile,
-    schema.Vector,
-    schema.Dma,
-    schema.Host,
+    schema.ChipSection,
+    schema.TechnologySection,
+    schema.DtypesSection,
+    schema.EVERY_PART,
+    schema.STORAGE,
+    schema.DRAM,
+    schema.CACHE,
+    schema.SRAM,
+    schema.PortsSection,
+    schema.EnginePortsSection,
+    schema.REGISTERS,
+    schema.NOC,
+    schema.PHY,
+    schema.ARRAY,
+    schema.FANOUT,
+    schema.REGISTER_FILE,
+    schema.VECTOR,
+    schema.DMA,
+    schema.HOST,
 )
 _TITLES = {"Chip": "Top level", "Part": "Every part", "Storage": "Every memory", "Fanout": "array: fanouts"}
 _TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports"}
 _TITLES |= {"Phy": "noc: phy", "EnginePorts": "sram: ports of one engine; cache: ports"}
-_INHERITED = {(section, name) for section in (schema.Chip, schema.Part) for name in ("source", "sources")}
+_INHERITED = {(section, name) for section in (schema.ChipSection, schema.EVERY_PART) for name in ("source", "sources")}
 
 
 def chip_page() -> str:
@@ -133,7 +133,8 @@ def chip_page() -> str:
 
 
 def _section(section: type[BaseModel]) -> str:
-    title = _TITLES.get(section.__name__, section.__name__.lower())
+    name = label(section).rpartition(".")[2]
+    title = _TITLES.get(name, name.lower())
     text = " ".join((section.__doc__ or "").split())
     rows = "\n".join(_rows(section))
     return f"## {title}\n{text}\n\n| key | allowed | default | meaning |\n|---|---|---|---|\n{rows}\n"
@@ -145,14 +146,6 @@ def _rows(section: type[BaseModel]) -> Iterator[str]:
             continue
         allowed = allowed_text(info.annotation, info.metadata).replace("|", "\\|")
         yield f"| `{info.alias or name}` | {allowed} | {_default(info)} | {info.description} |"
-
-
-_OWN_AGAIN = {
-    ("source", schema.Chip),
-    ("sources", schema.Chip),
-    ("source", schema.Part),
-    ("sources", schema.Part),
-}
 
 
 def _default(info: FieldInfo) -> str:

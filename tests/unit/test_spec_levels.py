@@ -14,9 +14,9 @@ from archsim.report.run.noc_rows import where
 from archsim.spec import load, table_files
 from archsim.spec import topology as chip_topology
 from archsim.spec.architecture import Architecture
+from archsim.spec.keys import keys_of
 from archsim.spec.locate import config_files
-from archsim.spec.network import Noc
-from archsim.spec.schema_noc import Phy
+from archsim.spec.network import Noc, Phy
 
 
 def network(chip: Architecture) -> Noc:
@@ -114,7 +114,7 @@ def test_energy_of_a_flit_by_level() -> None:
 @pytest.mark.parametrize("name", sorted(config_files("links")))
 def test_every_number_of_a_preset_has_a_source(name: str) -> None:
     found = table_files.preset(name).mapping
-    assert set(found) == set(Phy.model_fields)
+    assert set(found) == {item.key.name for item in keys_of(Phy)}
     assert all(node.source for node in found.values())
     chip = package(package__phy=name, mesh__link="256 B", mesh__packet="256 B")
     assert all(chip.sources[f"package.phy.{key}"] == node.source for key, node in found.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
@@ -38,7 +37,6 @@ def network(
     first (``yx``). ``links``: pairs of nodes, of a topology that is such a list. Raises ConfigError for an unknown
     name, a value that it cannot have, and routes that can block one another.
     """
-    maker = registry.load(KIND, topology).build
     check_size(topology, shape)
     options: dict[str, Any] = {}
     if link_delay_cycles is not None:
@@ -46,8 +44,9 @@ def network(
             raise ConfigError(f"topology {topology}: link delay: found {link_delay_cycles} cycles; allowed 1 to 1024")
         options["link_delay_cycles"] = link_delay_cycles
     if links is not None:
-        if "links" not in inspect.signature(maker).parameters:
-            raise ConfigError(f"topology {topology}: links: found a list; allowed with point_to_point")
+        if not needs_links(topology):
+            listed = " or ".join(name for name in names() if needs_links(name))
+            raise ConfigError(f"topology {topology}: links: found a list; allowed with {listed or 'none'}")
         options["links"] = links
     found = build(topology, shape, **options)
     if order not in ORDERS:
@@ -66,9 +65,15 @@ def build(topology: str, shape: Sequence[int], **options: Any) -> Topology:
     return cast(Topology, registry.load(KIND, topology).build(shape, **options))
 
 
+def needs_links(topology: str) -> bool:
+    """Whether the links of a topology are a list of its own, as ``NEEDS_LINKS`` of its file says."""
+    return bool(getattr(registry.load(KIND, topology), "NEEDS_LINKS", False))
+
+
 def check_size(topology: str, shape: Sequence[int]) -> None:
-    """Before anything is built; a fat tree's nodes are a power. Raises ConfigError for too many nodes."""
-    nodes = shape[0] ** min(shape[1], MOST_NODES) if topology == "fat_tree" and len(shape) == 2 else prod(shape)
-    if nodes > MOST_NODES:
+    """Before anything is built: nodes are the product of the shape, or what ``nodes(shape)`` of the topology's file
+    says. Raises ConfigError for too many nodes."""
+    count = getattr(registry.load(KIND, topology), "nodes", prod)
+    if count(shape) > MOST_NODES:
         found = "x".join(str(size) for size in shape)
         raise ConfigError(f"shape: found {found}; allowed at most {MOST_NODES} nodes")

@@ -202,7 +202,7 @@ class Repeat(Named):
     layers: Entries = Field(description="the entries of a round")
 
 
-class Workload(Section):
+class WorkloadSection(Section):
     """Top level of a workload file."""
 
     schema_: Annotated[Any, d.choice(WORKLOAD)] = Field(alias="schema", description="version of this grammar")

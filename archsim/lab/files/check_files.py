@@ -100,7 +100,7 @@ def _table(keys: Collection[str]) -> str:
     own = {name: {*problems.keys(getattr(schema_tables, model))} - shared for name, (_, model) in _TABLES.items()}
     fitting = {name: len(own[name].intersection(keys)) for name in own}
     best = max(fitting, key=lambda name: fitting[name])
-    of_chip = len(({*problems.keys(schema.Chip)} - shared).intersection(keys))
+    of_chip = len(({*problems.keys(schema.ChipSection)} - shared).intersection(keys))
     return best if fitting[best] > of_chip else ""
 
 
@@ -132,9 +132,9 @@ def _dram_energy(path: Path) -> str:
 
 def _link(path: Path) -> str:
     from archsim.spec import table_files
-    from archsim.spec.schema_tables import Link
+    from archsim.spec.schema_tables import LinkTable
 
-    found = table_files.load(path, Link)
+    found = table_files.load(path, LinkTable)
     return f"link '{found.name}', {found.lanes} lanes"
 
 
@@ -217,7 +217,7 @@ _CHECKS: Mapping[str, Callable[[Path], str]] = {
 _TABLES = {  # kind -> what it is called, its grammar
     "technology": ("a technology table", "TechnologyTable"),
     "dram_energy": ("an energy table of a DRAM standard", "DramEnergyTable"),
-    "link": ("a link between chips", "Link"),
+    "link": ("a link between chips", "LinkTable"),
 }
 _MARKS = {
     "chip": ("hierarchy", "extends"),

@@ -35,23 +35,17 @@ def _chip() -> Json:
 
 def _chip_root(sections: Any, suffix: str) -> Json:
     from archsim.spec import json_forms as j
-    from archsim.spec.schema import PARTS, Chip
+    from archsim.spec.schema import PARTS, PHY, ChipSection
 
-    root: Json = sections.section(Chip)
+    root: Json = sections.section(ChipSection)
     kinds = {kind: sections.ref(model) for kind, model in PARTS.items()}
     link = sections.found[f"schema_noc.Noc{suffix}"]["properties"]
-    link["phy"] = {**j.any_of(j.text(), sections.value(_phy())), "description": link["phy"]["description"]}
+    link["phy"] = {**j.any_of(j.text(), sections.value(PHY)), "description": link["phy"]["description"]}
     part = {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False}
     inner = {**part, "properties": kinds}
     outer = {**part, "properties": {**kinds, "parallel": j.listed(inner, 1)}}
     root["properties"]["hierarchy"] |= {"items": outer}
     return root
-
-
-def _phy() -> Any:
-    from archsim.spec.schema import Phy
-
-    return Phy
 
 
 def _of(module: str, model: str, name: str) -> Callable[[], Json]:
@@ -89,7 +83,7 @@ def _workload() -> Json:
         beside = {"type": "object", "properties": {kind: stated, **others}, "required": [kind]}
         forms.append({**beside, "additionalProperties": False})
     explicit = {"properties": {"schema": {"const": "archsim.einsums/1"}}, "required": ["schema"]}
-    root = {"if": explicit, "then": {"type": "object"}, "else": sections.section(grammar.Workload)}
+    root = {"if": explicit, "then": {"type": "object"}, "else": sections.section(grammar.WorkloadSection)}
     return document("workload", root, {"entry": j.any_of(*forms)})
 
 
@@ -129,11 +123,11 @@ _TABLES = "archsim.spec.schema_tables"
 _SCHEMAS: Mapping[str, tuple[str, Callable[[], Json]]] = {
     "chip": ("chip files", _chip),
     "workload": ("workload files, layer by layer", _workload),
-    "sweep": ("sweep files", _of("archsim.lab.sweep.schema", "Sweep", "sweep")),
-    "scenario": ("scenario files", _of("archsim.lab.scenario.schema", "Scenario", "scenario")),
+    "sweep": ("sweep files", _of("archsim.lab.sweep.schema", "SweepSection", "sweep")),
+    "scenario": ("scenario files", _of("archsim.lab.scenario.schema", "ScenarioSection", "scenario")),
     "technology": ("technology tables", _of(_TABLES, "TechnologyTable", "technology")),
     "dram_energy": ("energy tables of DRAM standards", _of(_TABLES, "DramEnergyTable", "dram_energy")),
-    "link": ("links between chips", _of(_TABLES, "Link", "link")),
+    "link": ("links between chips", _of(_TABLES, "LinkTable", "link")),
     "mapping": ("mapping files", _stated("archsim.ir.forms.mapping", "mapping")),
     "cluster": ("cluster files", _cluster),
     "result": ("summary.json of a run", _result),

@@ -88,12 +88,12 @@ def read(text: str, path: str = "<text>") -> Scenario:
     """
     root = parse(text, path)
     problems = Problems()
-    found = validate(schema.Scenario, root, "", problems)
+    found = validate(schema.ScenarioSection, root, "", problems)
     _check(root, problems)
     problems.raise_all()
     if found is None:
         raise TypeError("a scenario was refused without a reason")
-    queue = found.queue or schema.Queue.model_validate({})
+    queue = found.queue or schema.QueueSection.model_validate({})
     return Scenario(
         found.name,
         found.description,

@@ -74,9 +74,10 @@ class Stream(Section):
     source: Source | None = Field(None, description="where rate and model come from")
 
 
-class Queue(Section):
+class QueueSection(Section):
     """`queue`: which waiting frame is next, and where it may take another's place."""
 
+    LABEL = "schema.Queue"
     policy: Annotated[str, d.choice(*POLICIES)] = Field(POLICIES[0], description="which waiting frame is next")
     preempt: Annotated[str, d.choice(*PREEMPTS)] = Field(PREEMPTS[0], description="where a frame may be put off")
 
@@ -96,7 +97,7 @@ class Point(Section):
     source: Source = Field(description="where the values come from")
 
 
-class Scenario(Section):
+class ScenarioSection(Section):
     """Top level of a scenario file."""
 
     schema_: Annotated[str, d.choice(SCENARIO)] = Field(alias="schema", description="version of this grammar")
@@ -109,6 +110,6 @@ class Scenario(Section):
             "names of streams, each with its model and rate, such as {eye: {model: eye_tracking, rate: 60 Hz}}"
         ),
     ] = Field(description="name to a model with its rate")
-    queue: Queue | None = Field(None, description="order of waiting frames")
+    queue: QueueSection | None = Field(None, description="order of waiting frames")
     sleep: Sleep | None = Field(None, description="the chip while no frame waits; awake unless stated")
     points: dict[Annotated[str, d.name()], Point] = Field({}, description="operating points by name, each tried")

@@ -40,7 +40,7 @@ class SoundSections:
     """``found``: what is right; ``root``: the nodes of that; ``numbers``: key of a list -> which of its items those
     are; ``wrong``: keys of which something was left out, or all."""
 
-    found: schema.Sweep
+    found: schema.SweepSection
     root: FileNode
     numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     wrong: frozenset[str] = frozenset()
@@ -57,7 +57,7 @@ class SoundSections:
 
 def sound(root: FileNode, problems: Problems) -> SoundSections:
     """What a file says as far as the grammar takes it; the rest goes to ``problems``."""
-    found = validate(schema.Sweep, root, "", problems)
+    found = validate(schema.SweepSection, root, "", problems)
     numbers = {key: tuple(range(len(root.mapping[key].items))) for key in _LISTS if key in root.mapping}
     if found is not None:
         return SoundSections(found, root, numbers)
@@ -71,7 +71,7 @@ def sound(root: FileNode, problems: Problems) -> SoundSections:
         if taken is not None:
             kept[key] = taken
     stated = replace(root, value={**_NONE, **kept})
-    rest = validate(schema.Sweep, stated, "", Problems())
+    rest = validate(schema.SweepSection, stated, "", Problems())
     if rest is None:
         raise TypeError("keys of a sweep that are right one by one are not right together")
     return SoundSections(rest, stated, numbers, frozenset(wrong))
@@ -91,7 +91,7 @@ def _items(key: str, node: FileNode) -> tuple[FileNode | None, tuple[int, ...]]:
 def _fits(key: str, node: FileNode) -> bool:
     """Whether a key is right in a file that is right otherwise."""
     found = Problems()
-    validate(schema.Sweep, FileNode({**_EVERY, key: node}, node.mark), "", found)
+    validate(schema.SweepSection, FileNode({**_EVERY, key: node}, node.mark), "", found)
     return not found.found
 
 

@@ -98,7 +98,7 @@ class Limits(Section):
     )
 
 
-class Sweep(Section):
+class SweepSection(Section):
     """Top level of a sweep file."""
 
     schema_: Annotated[str, d.choice(SWEEP)] = Field(SWEEP, alias="schema", description="version of this grammar")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from archsim.facts.noc.topology import Link, NetworkNode, Topology, check_shape
+
+_MOST_LEVELS = 64  # of arity 2 they are more nodes than any chip has
 
 
 def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
@@ -32,6 +35,15 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
         ),
         bisection_links=max(1, arity * width // 2),
     )
+
+
+def nodes(shape: Sequence[int]) -> int:
+    """k^n of a shape of arity k and levels n, without counting far beyond any size that a table holds; of another
+    shape, which ``build`` refuses, the product."""
+    if len(shape) != 2:
+        return prod(shape)
+    arity, levels = shape
+    return int(arity ** min(levels, _MOST_LEVELS))
 
 
 def _between(level: int, arity: int, width: int, delay: int) -> Iterator[Link]:
