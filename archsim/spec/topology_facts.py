@@ -9,8 +9,6 @@ from archsim.facts.noc import catalogue
 from archsim.facts.noc.topology import Topology
 from archsim.spec import schema
 
-_LISTED = "point_to_point"  # links are a list of its own
-
 
 class TopologyFacts(NamedTuple):
     """``places``: what `attach` calls each router: its coordinates, or [number] where there are none.
@@ -34,11 +32,10 @@ class TopologyFacts(NamedTuple):
 
 def fabric(spec: schema.Noc) -> TopologyFacts:
     """Of the topology and shape of a section. Raises ConfigError that begins with the key: ``shape: found ...``."""
-    known = catalogue.names()
-    if spec.topology == _LISTED:
-        others = ", ".join(name for name in known if name != _LISTED)
+    if catalogue.takes_links(spec.topology):
+        others = ", ".join(name for name in catalogue.names() if not catalogue.takes_links(name))
         raise NotBuiltError(
-            f"topology: '{_LISTED}' needs a list of links, which chips cannot state yet; it has: {others}"
+            f"topology: '{spec.topology}' needs a list of links, which chips cannot state yet; it has: {others}"
         )
     catalogue.check_size(spec.topology, spec.shape)
     try:

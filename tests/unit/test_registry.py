@@ -13,6 +13,9 @@ from archsim.facts.dataflows.catalogue import KIND as DATAFLOWS
 from archsim.facts.dram.catalogue import KIND as STANDARDS
 
 
+STANDARD = "USUAL_CHANNEL = (16, 1024)\ndef dram(speed_mts, width_bits, channels, capacity_bytes): ...\n"
+
+
 def test_built_in_extensions_are_listed_sorted_without_helpers() -> None:
     found = list(registry.modules(DATAFLOWS))
     assert found == sorted(found)
@@ -24,7 +27,7 @@ def test_built_in_extensions_are_listed_sorted_without_helpers() -> None:
 
 def test_load_by_name_and_nearest_name() -> None:
     assert registry.load(DATAFLOWS, "weight_stationary").__name__ == f"{DATAFLOWS.package}.weight_stationary"
-    with pytest.raises(ConfigError, match=r"weight_stationry.*it has: dot_product.*did you mean 'weight_stationary'"):
+    with pytest.raises(ConfigError, match=r"no dataflow 'weight_stationry' \(did you mean 'weight_stationary'\?\); known: dot_product"):
         registry.load(DATAFLOWS, "weight_stationry")
 
 
@@ -32,12 +35,12 @@ def test_plugins_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.M
     first, second = tmp_path / "one", tmp_path / "two"
     (first / "dram_standards").mkdir(parents=True)
     (second / "dataflows").mkdir(parents=True)
-    (first / "dram_standards" / "ddr9.py").write_text("SPEED = 9\n")
-    (first / "dram_standards" / "_shared.py").write_text("")
+    (first / "dram_standards" / "ddr9.py").write_text("from ._shared import SPEEDS_MTS\n" + STANDARD)
+    (first / "dram_standards" / "_shared.py").write_text("SPEEDS_MTS = (9,)\n")
     (second / "dataflows" / "mine.py").write_text("def fold(nest): return nest\n")
     (second / "dataflows" / "_helper.py").write_text("def other(): return 1\n")
     monkeypatch.setenv(registry.PLUGINS_VARIABLE, os.pathsep.join((str(first), str(second))))
-    assert registry.load(STANDARDS, "ddr9").SPEED == 9
+    assert registry.load(STANDARDS, "ddr9").SPEEDS_MTS == (9,)
     assert registry.load(STANDARDS, "ddr9") is registry.load(STANDARDS, "ddr9")
     assert "mine" in registry.modules(DATAFLOWS)
     assert "_helper" not in registry.modules(DATAFLOWS)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from archsim.base import registry
 from archsim.base.errors import ConfigError
@@ -14,7 +14,23 @@ from archsim.facts.noc import deadlock, routing
 from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 
-KIND = registry.Kind("topology", "archsim.facts.noc.topologies", "topologies")
+
+class TopologyMaker(Protocol):
+    """What the file of a topology defines.
+
+    ``build`` may also take ``links``, pairs of nodes, where a topology is a list of them. A file may define
+    ``nodes(shape)`` too: how many nodes a shape has, where that is not the product of its sizes.
+    """
+
+    def build(self, shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
+        """The routers, links and nodes of a ``shape``, as many sizes as the topology has dimensions; each link takes
+        ``link_delay_cycles``, by default what is usual for the topology.
+
+        Raises ConfigError for a shape that the topology cannot have (``topology.check_shape``).
+        """
+
+
+KIND = registry.Kind("topology", "archsim.facts.noc.topologies", "topologies", "build", TopologyMaker)
 ORDERS = ("xy", "yx")
 MOST_NODES = 1024  # tables of routes have an entry for each router and node
 
@@ -38,7 +54,6 @@ def network(
     first (``yx``). ``links``: pairs of nodes, of a topology that is such a list. Raises ConfigError for an unknown
     name, a value that it cannot have, and routes that can block one another.
     """
-    maker = registry.load(KIND, topology).build
     check_size(topology, shape)
     options: dict[str, Any] = {}
     if link_delay_cycles is not None:
@@ -46,8 +61,9 @@ def network(
             raise ConfigError(f"topology {topology}: link delay: found {link_delay_cycles} cycles; allowed 1 to 1024")
         options["link_delay_cycles"] = link_delay_cycles
     if links is not None:
-        if "links" not in inspect.signature(maker).parameters:
-            raise ConfigError(f"topology {topology}: links: found a list; allowed with point_to_point")
+        if not takes_links(topology):
+            others = ", ".join(name for name in names() if takes_links(name))
+            raise ConfigError(f"topology {topology}: links: found a list; allowed with {others}")
         options["links"] = links
     found = build(topology, shape, **options)
     if order not in ORDERS:
@@ -66,9 +82,14 @@ def build(topology: str, shape: Sequence[int], **options: Any) -> Topology:
     return cast(Topology, registry.load(KIND, topology).build(shape, **options))
 
 
+def takes_links(topology: str) -> bool:
+    """Whether a topology is a list of links that a user states."""
+    return "links" in inspect.signature(registry.load(KIND, topology).build).parameters
+
+
 def check_size(topology: str, shape: Sequence[int]) -> None:
-    """Before anything is built; a fat tree's nodes are a power. Raises ConfigError for too many nodes."""
-    nodes = shape[0] ** min(shape[1], MOST_NODES) if topology == "fat_tree" and len(shape) == 2 else prod(shape)
+    """Before anything is built. Raises ConfigError for too many nodes."""
+    nodes = getattr(registry.load(KIND, topology), "nodes", prod)(shape)
     if nodes > MOST_NODES:
         found = "x".join(str(size) for size in shape)
         raise ConfigError(f"shape: found {found}; allowed at most {MOST_NODES} nodes")

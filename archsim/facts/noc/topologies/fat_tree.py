@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from archsim.facts.noc.topology import Link, NetworkNode, Topology, check_shape
+
+
+def nodes(shape: Sequence[int]) -> int:
+    """Of arity k and n levels k^n, as far as that is worth working out: no network has as many as 2^64."""
+    return int(shape[0] ** min(shape[1], 64)) if len(shape) == 2 else prod(shape)
 
 
 def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
