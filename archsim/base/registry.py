@@ -69,13 +69,14 @@ FOLDERS: Mapping[str, KindFolder] = {
 class Kind(NamedTuple):
     """A kind of extension in Python. ``package``: whose files are its own; ``folder``: of a plugin directory;
     ``defines``: the name without which a file of the package is a helper (empty: there are no helpers); ``protocol``:
-    what a file must define, None where nothing is asked."""
+    what a file must define, None where nothing is asked; ``optional``: what it may define, each of them whole."""
 
     name: str
     package: str
     folder: str
     defines: str = ""
     protocol: type | None = None
+    optional: tuple[type, ...] = ()
 
 
 def modules(kind: Kind) -> dict[str, str]:
@@ -285,12 +286,12 @@ def _load_plugin(folder: str, name: str, path: Path) -> ModuleType:
 
 def _check_defined(kind: Kind, module: ModuleType, path: Path) -> None:
     """Raise ConfigError with all that a plugin's file lacks of its kind's Protocol."""
-    if kind.protocol is None:
-        return
-    faults = list(_faults(kind.protocol, module))
-    if faults:
-        protocol = f"{kind.protocol.__module__}.{kind.protocol.__name__}"
-        raise ConfigError(f"{path}: is no {kind.name}: {'; '.join(faults)}; {protocol} says what each is")
+    whole = [protocol for protocol in kind.optional if any(hasattr(module, name) for name in _functions(protocol))]
+    for protocol in (*([kind.protocol] if kind.protocol is not None else []), *whole):
+        faults = list(_faults(protocol, module))
+        if faults:
+            said = f"{protocol.__module__}.{protocol.__name__} says what each is"
+            raise ConfigError(f"{path}: is no {kind.name}: {'; '.join(faults)}; {said}")
 
 
 def _faults(protocol: type, module: ModuleType) -> Iterable[str]:

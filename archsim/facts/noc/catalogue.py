@@ -18,8 +18,7 @@ from archsim.facts.noc.topology import Topology
 class TopologyMaker(Protocol):
     """What the file of a topology defines.
 
-    ``build`` may also take ``links``, pairs of nodes, where a topology is a list of them. A file may define
-    ``nodes(shape)`` too: how many nodes a shape has, where that is not the product of its sizes.
+    ``build`` may also take ``links``, pairs of nodes, where a topology is a list of them.
     """
 
     def build(self, shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
@@ -30,7 +29,16 @@ class TopologyMaker(Protocol):
         """
 
 
-KIND = registry.Kind("topology", "archsim.facts.noc.topologies", "topologies", "build", TopologyMaker)
+class CountedNodes(Protocol):
+    """What the file of a topology may define as well, where the nodes are not the product of the shape's sizes."""
+
+    def nodes(self, shape: Sequence[int]) -> int:
+        """How many nodes a shape has, before anything of it is built."""
+
+
+KIND = registry.Kind(
+    "topology", "archsim.facts.noc.topologies", "topologies", "build", TopologyMaker, (CountedNodes,)
+)
 ORDERS = ("xy", "yx")
 MOST_NODES = 1024  # tables of routes have an entry for each router and node
 
