@@ -43,8 +43,8 @@ class Options:
     ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``given``: what is stated
     instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent; ``random``: seed of a legal mapping
     drawn at random instead of the best ('': the best), which no cache keeps; ``workers``: processes that search;
-    ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``search``: the mapping
-    search by its name (``mapper.search.catalogue``), ``seed``: of what it draws.
+    ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``search``: the
+    mapping search by its name (``mapper.search.catalogue``), ``seed``: of what it draws.
     """
 
     objective: str = "latency"

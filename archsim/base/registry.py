@@ -211,7 +211,7 @@ def _check_folder(folder: Path, kind: KindFolder) -> None:
                 f"{kind.suffix}{package} and names that begin with '_'"
             )
         if kind.refused:
-            raise NotBuiltError(f"{path}: is a {kind.kind}, and {kind.refused}; allowed without it")
+            raise NotBuiltError(f"{path}: is a {kind.kind}, and {kind.refused}; take it out")
 
 
 def _listed(folder: Path) -> list[Path]:
@@ -319,7 +319,7 @@ def _functions(protocol: type) -> dict[str, list[inspect.Parameter]]:
 
 
 def _accepts(function: Any, stated: list[inspect.Parameter]) -> bool:
-    """Whether a function can be called as the Protocol's is: what has a default there, or stands behind '*', by name."""
+    """Whether a function can be called as the Protocol's is: what has a default or stands behind '*' there, by name."""
     named = {each.name: None for each in stated if each.kind is each.KEYWORD_ONLY or each.default is not each.empty}
     try:
         inspect.signature(function).bind(*[None for each in stated if each.name not in named], **named)

@@ -160,9 +160,7 @@ def lowered(path: Path, asked: ImportOptions) -> LoweredModel:
         raise ModelError(f"{path}: batch: found {asked.batch}; the graph that was read has {rows} rows of inputs")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     try:
-        return lower_graph(
-            found, batch=rows, sha256=digest, on_unsupported=asked.on_unsupported, lookups=asked.lookups
-        )
+        return lower_graph(found, batch=rows, sha256=digest, on_unsupported=asked.on_unsupported, lookups=asked.lookups)
     except ModelError as error:
         raise placed(error, str(path)) from None
 

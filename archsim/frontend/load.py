@@ -1,7 +1,7 @@
 """The front of this room: models by name or path, whatever their format.
 
 load_model("resnet50")            a name of ``names()``
-load_model("model.onnx", batch=4) a file that a front end reads: ONNX, workload .yaml, SCALE-Sim topology .csv, a plugin's
+load_model("model.onnx", batch=4) a file: ONNX, workload .yaml, SCALE-Sim topology .csv, or a plugin's
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
+from archsim.base import registry
+from archsim.base.errors import ConfigError, ModelError, NotBuiltError
 from archsim.frontend import catalogue
 from archsim.graph.lowering.lower import LoweredModel
 from archsim.ir.workload import Workload
@@ -76,7 +77,7 @@ def find_model(name_or_path: str | Path) -> tuple[str, Path]:
         if path.suffix not in formats:
             raise ModelError(f"{text}: unknown format; allowed files ending in {', '.join(formats)}")
         return "", path
-    raise ModelError(f"no model '{text}'; known: {', '.join(sorted(known))}{nearest(_plain(text), known)}")
+    raise ModelError(str(registry.unknown("model", text, sorted(known))))
 
 
 def _plain(name: str) -> str:

@@ -107,7 +107,9 @@ def run(
     job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
     job = replace(job, parameters=dict(parameters or {}))
     job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)
-    job = replace(job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers, search=search)
+    job = replace(
+        job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers, search=search
+    )
     done = execute(job)
     return done.explained(job) if why else done
 

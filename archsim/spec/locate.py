@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from archsim.base import registry
-from archsim.base.registry import CONFIGS_VARIABLE as CONFIGS_VARIABLE
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -23,7 +22,7 @@ def config_dir(folder: str) -> list[Path]:
     what nothing reads.
     """
     registry.check_directories()
-    candidates = [extra / folder for extra in registry.directories(CONFIGS_VARIABLE)]
+    candidates = [extra / folder for extra in registry.directories(registry.CONFIGS_VARIABLE)]
     candidates += [_PACKAGE / "_configs" / folder, _PACKAGE.parent / "configs" / folder]
     return [directory for directory in candidates if directory.is_dir()]
 

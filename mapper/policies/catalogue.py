@@ -1,7 +1,7 @@
 """What a schedule policy is: the Protocol of a kind that has its folder already and is not run yet.
 
 A policy says what another compiler or runtime would allow of the schedules that this one could make. Files in the
-folder ``policies`` of a plugin directory are refused by name (``archsim.base.registry``) until schedules are restricted.
+folder ``policies`` of a plugin directory are refused by name (``archsim.base.registry``) until policies are run.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class ScheduleRestriction:
     """What is left of all schedules; as it is by default it restricts nothing.
 
     ``kernels``: names of layers that run as one kernel, each layer in one of them. ``tiles``: by layer, tile sizes of
-    dims from which the search may choose, any where a layer or dim is not named. ``prefetched``: by layer, operands that
-    are copied whole before the kernel's first product. ``overlapping``: pairs of engines that may work at one time;
+    dims from which the search may choose, any where a layer or dim is not named. ``prefetched``: by layer, operands
+    that are copied whole before the kernel's first product. ``overlapping``: pairs of engines that may work at one time;
     None: all.
     """
 
@@ -37,8 +37,8 @@ class SchedulePolicy(Protocol):
     def restrict(self, workload: Workload, chip: Architecture) -> ScheduleRestriction:
         """What the policy leaves of a model's schedules on a chip.
 
-        It never returns a time, bytes or an order that depends on a shape, and names no model: what is left is searched,
-        lowered and simulated as any schedule is.
+        It never returns a time, bytes or an order that depends on a shape, and names no model: what is left is
+        searched, lowered and simulated as any schedule is.
         """
 
 

@@ -15,8 +15,8 @@ from mapper.search.templates import open_space
 def search(
     problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], objective: str, rules: Rules = FREE, seed: str = ""
 ) -> Choice:
-    """A legal mapping, whatever the objective: an order and Keeps drawn evenly, then a cell drawn evenly from those that
-    fit and obey.
+    """A legal mapping, whatever the objective: an order and Keeps drawn evenly, then a cell drawn evenly from those
+    that fit and obey.
 
     Raises MappingError naming tensor, level, needs and has when nothing fits.
     """

@@ -8,7 +8,7 @@ import pytest
 
 from archsim.base.errors import ConfigError
 from archsim.spec import load
-from archsim.spec.locate import CONFIGS_VARIABLE
+from archsim.base.registry import CONFIGS_VARIABLE
 
 SMALL = """\
 name: small

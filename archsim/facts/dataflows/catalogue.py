@@ -8,6 +8,7 @@ from typing import Protocol, cast
 from archsim.base import registry
 from archsim.facts.dataflows.fold import ArrayShape, FanoutSpec, Fold, Nest, RegisterSpec
 
+
 class Dataflow(Protocol):
     """What a dataflow's file defines.
 

@@ -36,9 +36,7 @@ class CountedNodes(Protocol):
         """How many nodes a shape has, before anything of it is built."""
 
 
-KIND = registry.Kind(
-    "topology", "archsim.facts.noc.topologies", "topologies", "build", TopologyMaker, (CountedNodes,)
-)
+KIND = registry.Kind("topology", "archsim.facts.noc.topologies", "topologies", "build", TopologyMaker, (CountedNodes,))
 ORDERS = ("xy", "yx")
 MOST_NODES = 1024  # tables of routes have an entry for each router and node
 

@@ -12,8 +12,8 @@ from math import prod
 import numpy as np
 
 from archsim.base.errors import ModelError
-from archsim.graph.sort import live, topological
 from archsim.graph.passes.manager import PassOptions
+from archsim.graph.sort import live, topological
 from archsim.ir.graph import SMALL_ELEMENTS, Array, Graph, GraphNode, GraphValue, Inputs, Shape, UnsupportedError
 from archsim.ops.kit.catalogue import family, find
 from archsim.ops.kit.family import OperatorFamily

@@ -12,8 +12,8 @@ import numpy as np
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.graph.origins import element_type, input_starts, origin
-from archsim.ir.asm.words import indices_text
 from archsim.graph.passes.manager import PassOptions
+from archsim.ir.asm.words import indices_text
 from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, Shape
 from archsim.ir.indices import Indices
 from archsim.ir.streams import entries

@@ -54,8 +54,8 @@ KIND = registry.Kind("graph pass", "archsim.graph.passes", "passes", "run", Grap
 
 @dataclass(frozen=True, slots=True)
 class PassedGraph:
-    """What the passes made of a graph: ``inferred``, with shapes but otherwise as the model has it; ``canonical``, after
-    the last pass; ``plugins``: name and code's SHA-256 of each pass that is not the tree's own, in order."""
+    """What the passes made of a graph: ``inferred``, with shapes but otherwise as the model has it; ``canonical``,
+    after the last pass; ``plugins``: name and code's SHA-256 of each pass that is not the tree's own, in order."""
 
     inferred: Graph
     canonical: Graph
@@ -109,7 +109,8 @@ def order() -> tuple[str, ...]:
         if not ready:
             stuck = ", ".join(f"'{name}'" for name in waits_for if name not in rounds)
             raise ConfigError(f"graph passes {stuck} wait for one another by AFTER and BEFORE; leave one of these out")
-        rounds.update({name: 1 + max([rounds[other] for other in waited], default=-1) for name, waited in ready.items()})
+        for name, waited in ready.items():
+            rounds[name] = 1 + max([rounds[other] for other in waited], default=-1)
     return tuple(sorted(rounds, key=lambda name: (rounds[name], name)))
 
 
@@ -140,7 +141,7 @@ def _told(name: str, file: str, before: Graph, after: Graph) -> Graph:
         after = replace(after, nodes=topological(after.nodes))
         _check(before, after)
     except ModelError as error:
-        raise ConfigError(f"{file}: the graph pass '{name}' returned a graph that is none of the model: {error}") from None
+        raise ConfigError(f"{file}: what the graph pass '{name}' returned is no graph of the model: {error}") from None
     said = f"graph pass '{name}' is a plugin and took part: {_counted(before, after)}"
     return replace(after, warnings=(*after.warnings, said))
 

@@ -269,7 +269,17 @@ def read_program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)
-    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups", "parameters", "mapping", "refine", "search"):
+    for name in (
+        "batch",
+        "objective",
+        "dtype",
+        "on_unsupported",
+        "lookups",
+        "parameters",
+        "mapping",
+        "refine",
+        "search",
+    ):
         if getattr(job, name) != getattr(plain, name):
             flag = "--" + FLAGS.get(name, name.replace("_", "-"))
             raise ConfigError(f"{flag}: the Program {job.model} is compiled already; compile the model anew instead")
