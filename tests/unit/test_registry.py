@@ -89,7 +89,7 @@ def extension(home: Path, place: str, text: str = "") -> Path:
 
 
 def test_every_folder_has_its_kind() -> None:
-    """Twelve kinds: nine in Python, each with a Protocol, and chips, technology and workloads, beside tables of YAML."""
+    """Twelve kinds: nine in Python, each with a Protocol, and chips, technology and workloads beside tables."""
     assert list(KINDS.keys() ^ set(PYTHON_FOLDERS)) == []
     assert all(kind.name == registry.FOLDERS[folder].kind and kind.protocol for folder, kind in KINDS.items())
     files = {found.kind for found in registry.FOLDERS.values() if found.suffix == registry.YAML}
@@ -222,5 +222,7 @@ def test_the_trees_own_configs_are_all_read(monkeypatch: pytest.MonkeyPatch) -> 
 def test_policies_are_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     extension(tmp_path, "policies/mine.py", "def restrict(workload, chip): ...\n")
     monkeypatch.setenv(registry.PLUGINS_VARIABLE, str(tmp_path))
-    with pytest.raises(NotBuiltError, match=r"policies/mine\.py: is a schedule policy, and .* runs none yet; take it out"):
+    with pytest.raises(
+        NotBuiltError, match=r"policies/mine\.py: is a schedule policy, and .* runs none yet; take it out"
+    ):
         registry.check_directories()

@@ -40,9 +40,7 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
         name="chordal_ring",
         routers=size,
         ports=1 + max(map(len, neighbours)),
-        links=tuple(
-            Link(a, port[a, b], b, port[b, a], link_delay_cycles, int(b > a)) for a, b in ways
-        ),
+        links=tuple(Link(a, port[a, b], b, port[b, a], link_delay_cycles, int(b > a)) for a, b in ways),
         nodes=tuple(NetworkNode(node, 0) for node in range(size)),
         shape=(size,),
         route=tuple(
