@@ -13,6 +13,7 @@ from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
 from mapper.costs import Outer
 from mapper.numbers import Numbers
+from mapper.search.catalogue import EXHAUSTIVE
 
 OBJECTIVES = ("latency", "energy", "edp")
 Simulate = Callable[[Program], int]  # reference cycles of a Program on the chip that it was compiled for
@@ -41,8 +42,9 @@ class Options:
 
     ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``given``: what is stated
     instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent; ``random``: seed of a legal mapping
-    drawn at random instead of the best ('': the best); ``workers``: processes that search; ``refine``: candidates of a
-    layer that ``simulate`` may rank (0: the analytic best is taken).
+    drawn at random instead of the best ('': the best), which no cache keeps; ``workers``: processes that search;
+    ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``search``: the
+    mapping search by its name (``mapper.search.catalogue``), ``seed``: of what it draws.
     """
 
     objective: str = "latency"
@@ -55,6 +57,8 @@ class Options:
     workers: int = 1
     refine: int = 0
     simulate: Simulate | None = None
+    search: str = EXHAUSTIVE
+    seed: str = "0"
 
 
 def check_objective(objective: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from pebble import ProcessExpired, ProcessPool
 
 from archsim.base.caches import code_sha256
-from archsim.base.errors import MappingError
+from archsim.base.errors import ConfigError, MappingError
 from archsim.base.progress import each
 from archsim.ir.mapping import LayerMapping
 from mapper.cache import MACHINE, MappingCache, digest
@@ -22,7 +22,9 @@ from mapper.given.judge import kept_fault
 from mapper.options import Options
 from mapper.problem import Problem, content
 from mapper.refine import refine
-from mapper.search import exhaustive, random
+from mapper.search import catalogue
+from mapper.search.catalogue import EXHAUSTIVE, RANDOM
+from mapper.search.space import Choice
 from mapper.search.templates import open_space
 
 Found = LayerMapping | str  # a mapping, or why there is none
@@ -31,35 +33,60 @@ Work = tuple[Problem, Rules]
 
 @dataclass(frozen=True)
 class Search:
-    """What one search needs beside its problem; can be sent to another process."""
+    """What one search needs beside its problem; can be sent to another process. ``name``, ``seed``: of the search."""
 
     chip: ChipCosts
     dtypes: Mapping[str, str]
     objective: str
+    name: str = EXHAUSTIVE
+    seed: str = ""
 
     def run(self, work: Work) -> Found:
-        """The best mapping, or the reason why there is none."""
-        problem, rules = work
+        """The mapping that the search finds, or the reason why there is none."""
         try:
-            return exhaustive.search(problem, self.chip, self.dtypes, self.objective, rules).mapping
+            return self.found(*work) if self.name == EXHAUSTIVE else self._judged(*work)
         except MappingError as error:
             return str(error)
+
+    def found(self, problem: Problem, rules: Rules) -> LayerMapping:
+        """The mapping that the search finds, as it is; raises MappingError when there is none."""
+        search = catalogue.get(self.name)
+        choice = search.search(problem, self.chip, self.dtypes, self.objective, rules, self.seed)
+        if not isinstance(choice, Choice):
+            raise ConfigError(
+                f"mapping search '{self.name}': search returned {type(choice).__name__}; allowed a "
+                "mapper.search.space.Choice"
+            )
+        return choice.mapping
+
+    def _judged(self, problem: Problem, rules: Rules) -> LayerMapping:
+        """What a search that was asked for by name finds, with its name; raises ConfigError where it is no mapping."""
+        found = self.found(problem, rules)
+        fault = kept_fault(problem, found, self.chip, self.dtypes, rules, figures=True)
+        if fault:
+            layer = problem.layer
+            raise ConfigError(
+                f"mapping search '{self.name}': what it found is no mapping of layer '{layer.name}' ({layer.op}) on "
+                f"'{problem.unit}': {fault}"
+            )
+        return replace(found, proof=f"search '{self.name}': {found.proof}")
 
 
 class Solver:
     """Searches the problems of one compilation; ``cache`` outlives it."""
 
     def __init__(self, chip: ChipCosts, dtypes: Mapping[str, str], options: Options) -> None:
-        self.search = Search(chip, dtypes, options.objective)
+        name, seed = (RANDOM, options.random) if options.random else (options.search, options.seed)
+        self.search = Search(chip, dtypes, options.objective, name, seed)
         self.options = options
+        self._named = self._search_key()
         self.cache = MappingCache(options.cache, chip.architecture.sha256)
         self._memo: dict[str, Found] = {}
 
     def solve(self, problem: Problem, rules: Rules = FREE) -> LayerMapping:
         """The mapping of a problem; raises MappingError when there is none."""
         if self.options.random:
-            seed = self.options.random
-            return random.search(problem, self.search.chip, self.search.dtypes, seed, rules).mapping
+            return self.search.found(problem, rules)
         key = self.key(problem, rules)
         found = self._known(key, (problem, rules))
         if found is None:
@@ -75,8 +102,9 @@ class Solver:
         found = self._known(key, (problem, rules))
         if found is None:
             space = open_space(problem, self.search.chip, self.search.dtypes, rules)
-            first = exhaustive.best(space, self.options.objective)
-            candidates = exhaustive.candidates(space, self.options.objective)
+            search = catalogue.ranked(self.search.name)
+            first = search.best(space, self.options.objective)
+            candidates = search.candidates(space, self.options.objective)
             most = self.options.refine
             found = self._learn(key, refine(first, candidates, simulated, most, self.options.objective))
         assert not isinstance(found, str)
@@ -160,8 +188,22 @@ class Solver:
                 self.options.objective,
                 sorted(self.options.outer.items()),
                 *([replace(rules, place="")] if rules else []),
+                *([*self._named, problem.layer.name] if self._named else []),
             ]
         )
+
+    def _search_key(self) -> tuple[str, ...]:
+        """What a mapping depends on by the search: nothing by the usual one, else its name, seed and code. Any other
+        search may draw by the name of a layer, which is then part of the key too.
+
+        Raises ConfigError for a search that there is not, or that cannot be refined where that is asked.
+        """
+        if self.options.refine:
+            catalogue.ranked(self.search.name)
+        catalogue.get(self.search.name)
+        if self.search.name == EXHAUSTIVE:
+            return ()
+        return self.search.name, self.search.seed, catalogue.code_sha256(self.search.name)
 
 
 def _result(search: Future[Found]) -> Found:

@@ -17,6 +17,7 @@ from typing import Annotated
 
 import typer
 
+from archsim.base import registry
 from archsim.base.errors import ArchsimError
 from archsim.cli import ending, importing, model, noc, report, sweep
 from archsim.cli import options as opt
@@ -44,6 +45,7 @@ def _root(
     ] = False,
 ) -> None:
     """From a model and a chip to cycles, joules and mm2, with every lost cycle explained."""
+    registry.check_directories()
 
 
 app.command("run")(model.run)
@@ -135,7 +137,9 @@ def show(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND", help="chips, models, scenarios, dram, technologies, dataflows, topologies or schema"
+            metavar="KIND",
+            help="chips, models, scenarios, dram, technologies, links, dataflows, topologies, operators, passes, "
+            "frontends, searches, explore, schema; kinds: what one file adds, and where it goes.",
         ),
     ],
     name: Annotated[
@@ -151,7 +155,7 @@ def show(
         width = max((len(entry) for entry, _ in lines), default=0)
         put("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
         return
-    printed = {"chips": lists.chip, "schema": lists.schema}
+    printed = {"chips": lists.chip, "schema": lists.schema, "schemas": lists.schema}
     if kind not in printed:
         said = f"only 'show chips NAME' and 'show schema NAME' print one; 'show {kind}' lists them"
         raise typer.BadParameter(said, param_hint="NAME")

@@ -54,6 +54,7 @@ def run(
         typer.Option(min=1, metavar="K", help="Simulate up to K mappings of each layer and take the fastest."),
     ] = None,
     workers: opt.WorkersOption = 1,
+    search: opt.SearchOption = "exhaustive",
     limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Map, simulate and account for a model, or a scenario of several, on a chip."""
@@ -82,8 +83,9 @@ def run(
         workers,
     )
     job = replace(
-        job, refine=refine or 0, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value
-    )
+        job, refine=refine or 0, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value,
+        search=search,
+    )  # fmt: skip
     if is_scenario(model):
         if why or trace:
             raise typer.BadParameter("a scenario has none; run its models", param_hint="--why" if why else "--trace")
@@ -119,6 +121,8 @@ def map_(
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     workers: opt.WorkersOption = 1,
+    search: opt.SearchOption = "exhaustive",
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what a search draws at random.")] = 0,
     explain: Annotated[
         str | None, typer.Option(metavar="LAYER", help="What bounds a layer, what came second, what would help it.")
     ] = None,
@@ -133,12 +137,16 @@ def map_(
         raise typer.BadParameter("loop nests are text; JSON is what --explain LAYER prints", param_hint="--format")
     if explain is not None and layer is not None:
         raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
+    if explain is not None and search != "exhaustive":
+        raise typer.BadParameter("tells what the exhaustive search finds; leave out --search", param_hint="--explain")
     if export is not None:
         check_writable(export)
     with work(limit_memory, workers) as say:
         job = _job(
-            no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping, workers
-        )
+            no_cache, model, on, batch, objective, dtype, set_, seed, on_unsupported, lookups, parameter, mapping,
+            workers,
+        )  # fmt: skip
+        job = replace(job, search=search)
         found = mapped(job, say)
         told = _explained(job, explain, format_, say) if explain is not None else None
     for warning in found.warnings:
@@ -173,6 +181,7 @@ def asm(
     lookups: opt.LookupsOption = None,
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
+    search: opt.SearchOption = "exhaustive",
     numbers: Annotated[
         bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
     ] = False,
@@ -185,6 +194,7 @@ def asm(
 
     with work(limit_memory) as say:
         job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping)
+        job = replace(job, search=search)
         program = with_numbers(job, say) if numbers else build(job, say).program
     put(print_program(program), end="")
 
@@ -217,6 +227,7 @@ def verify(
     lookups: opt.LookupsOption = None,
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
+    search: opt.SearchOption = "exhaustive",
     limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
@@ -239,7 +250,7 @@ def verify(
             parameter,
             mapping,
         )
-        asked = ask(job, layers, interleavings, numbers.value, inputs, against)
+        asked = ask(replace(job, search=search), layers, interleavings, numbers.value, inputs, against)
         outcome = verified(asked, say)
     table = folded(verification.to_table(outcome), columns())
     put(verification.to_json(outcome) if format_ is opt.OutputFormat.JSON else table)

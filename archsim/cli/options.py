@@ -104,6 +104,9 @@ MappingOption = Annotated[
 WorkersOption = Annotated[
     int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes that search for mappings.")
 ]
+SearchOption = Annotated[
+    str, typer.Option("--search", metavar="NAME", help="How mappings are searched: a name of 'show searches'.")
+]
 MemoryOption = Annotated[
     str | None,
     typer.Option("--limit-memory", metavar="SIZE", help="Stop with a message there; 80 % of what is free if absent."),

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archsim.base.errors import ConfigError, nearest
+from archsim.base import registry
+from archsim.base.errors import ConfigError
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import MAX_DEPTH, FileNode, parse, read
@@ -158,7 +159,7 @@ def _find(name: str, folder: Path) -> Path:
         if not is_file(path):
             raise ConfigError(f"{path}: no such file")
         return path
-    raise ConfigError(f"no chip '{name}'; known: {', '.join(known) or 'none'}{nearest(name, known)}")
+    raise registry.unknown("chip", name, known)
 
 
 def _extended(document: FileNode, file: str, chain: tuple[Path, ...]) -> FileNode:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from archsim.base.errors import ConfigError, nearest
+from archsim.base import registry
+from archsim.base.errors import nearest
 from archsim.spec.locate import config_files
 from archsim.spec.nodes import FileNode, read
 from archsim.spec.problems import Problems, validate
@@ -43,7 +44,7 @@ def find(kind: str, name: str, what: str) -> Path:
     """The table file ``name`` of ``kind``; raises ConfigError naming those that exist."""
     files = config_files(kind)
     if name not in files:
-        raise ConfigError(f"no {what} '{name}' in configs/{kind}{nearest(name, files)}; known: {', '.join(files)}")
+        raise registry.unknown(what, name, files)
     return files[name]
 
 

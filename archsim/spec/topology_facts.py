@@ -32,8 +32,8 @@ class TopologyFacts(NamedTuple):
 
 def fabric(topology: str, shape: Sequence[int]) -> TopologyFacts:
     """Of a topology and a shape. Raises ConfigError that begins with the key: ``shape: found ...``."""
-    if catalogue.needs_links(topology):
-        others = ", ".join(name for name in catalogue.names() if not catalogue.needs_links(name))
+    if catalogue.takes_links(topology):
+        others = ", ".join(name for name in catalogue.names() if not catalogue.takes_links(name))
         raise NotBuiltError(
             f"topology: '{topology}' needs a list of links, which chips cannot state yet; it has: {others}"
         )

@@ -30,8 +30,11 @@ SLACK = 1.0  # cycle, of rounding
 Found = tuple[Template, Cells]
 
 
-def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], objective: str, rules: Rules = FREE) -> Choice:
-    """Best mapping of the problem; raises MappingError naming tensor, level, needs and has when nothing fits."""
+def search(
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], objective: str, rules: Rules = FREE, seed: str = ""
+) -> Choice:
+    """Best mapping of the problem, whatever the seed; raises MappingError naming tensor, level, needs and has when
+    nothing fits."""
     return best(open_space(problem, chip, dtypes, rules), objective)
 
 

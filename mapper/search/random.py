@@ -12,8 +12,11 @@ from mapper.search.space import Choice, choice
 from mapper.search.templates import open_space
 
 
-def search(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], seed: str, rules: Rules = FREE) -> Choice:
-    """A legal mapping: an order and Keeps drawn evenly, then a cell drawn evenly from those that fit and obey.
+def search(
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], objective: str, rules: Rules = FREE, seed: str = ""
+) -> Choice:
+    """A legal mapping, whatever the objective: an order and Keeps drawn evenly, then a cell drawn evenly from those
+    that fit and obey.
 
     Raises MappingError naming tensor, level, needs and has when nothing fits.
     """

@@ -57,7 +57,7 @@ def test_incomplete_file_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.
     """A plugin without HELD and registers is named with both."""
     lacking = PLUGIN.replace("HELD, OPTIONS, fanouts, registers", "OPTIONS, fanouts")
     plugin(tmp_path, monkeypatch, lacking)
-    with pytest.raises(ConfigError, match=r"mine.* does not define HELD, registers"):
+    with pytest.raises(ConfigError, match=r"mine\.py: is no dataflow: it does not define HELD, registers;"):
         catalogue.get("mine")
 
 

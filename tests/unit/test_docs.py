@@ -81,7 +81,7 @@ def _search() -> None:
 
 
 def _verify() -> None:
-    from archsim.lab.verify import runtime
+    from archsim.frontend.onnx import runtime
 
     runtime.version()
 

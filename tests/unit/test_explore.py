@@ -49,7 +49,7 @@ def same(choices: Choices) -> PointOutcome:
 
 def test_methods_are_found_by_name() -> None:
     assert catalogue.names() == METHODS
-    with pytest.raises(ConfigError, match="no 'nsga' among explore; it has: grid, nsga2.*did you mean 'nsga2'"):
+    with pytest.raises(ConfigError, match=r"no design search 'nsga' \(did you mean 'nsga2'\?\); known: grid, nsga2"):
         catalogue.make("nsga", SMALL)
 
 

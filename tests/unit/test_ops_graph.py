@@ -38,15 +38,15 @@ def test_a_new_file_is_a_new_operator(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "twice.py").write_text(
         "from archsim.ops.kit.steps import step\n"
-        "from archsim.ops.kit.family import Family\n"
-        "from archsim.ops.kit.access import Access, at\n"
+        "from archsim.ops.kit.family import OperatorFamily\n"
+        "from archsim.ops.kit.access import LogicalAccess as Access, at\n"
         "def lower(node, build):\n"
         "    out = node.outputs[0]\n"
         "    index = tuple(at(dim) for dim in build.dims(out))\n"
         "    build.layer(node, 'vector', build.extents(out), (Access('in0', node.inputs[0], index),),\n"
         "                Access('out', out, index), steps=build.steps(node, step('twice', 1)))\n"
-        "FAMILY = Family(('Twice',), lambda node, inputs: (inputs[0].shape,), lambda node, x: (2 * x,), lower,\n"
-        "                order='same', activates=True)\n"
+        "FAMILY = OperatorFamily(('Twice',), lambda node, inputs: (inputs[0].shape,), lambda node, x: (2 * x,),\n"
+        "                lower, order='same', activates=True)\n"
     )
     nodes = [call("Twice", "x", "t"), call("Relu", "t", "y")]
     with pytest.raises(UnsupportedError, match=r"node 't' \(Twice\): operator 'Twice' has no rule"):
@@ -64,7 +64,10 @@ def test_plugin_files_without_a_family_or_with_a_taken_operator(
     folder.mkdir()
     monkeypatch.setenv("ARCHSIM_PLUGINS", str(tmp_path))
     (folder / "hollow.py").write_text("x = 1\n")
-    with pytest.raises(ConfigError, match=r"hollow\.py: an operator file must define FAMILY"):
+    with pytest.raises(
+        ConfigError,
+        match=r"hollow\.py: is no operator: it does not define FAMILY; .*Operator",
+    ):
         operators()
     (folder / "hollow.py").unlink()
     monkeypatch.setenv("ARCHSIM_PLUGINS", str(tmp_path) + "/")

@@ -153,8 +153,8 @@ def test_an_operator_that_does_not_say_is_judged_by_the_largest_magnitude(
 ) -> None:
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "thrice.py").write_text(
-        "from archsim.ops.kit.family import Family\n"
-        "FAMILY = Family(('Thrice',), lambda node, inputs: (inputs[0].shape,), lambda node, x: (3 * x,))\n"
+        "from archsim.ops.kit.family import OperatorFamily\n"
+        "FAMILY = OperatorFamily(('Thrice',), lambda node, inputs: (inputs[0].shape,), lambda node, x: (3 * x,))\n"
     )
     monkeypatch.setenv("ARCHSIM_PLUGINS", str(tmp_path))
     x = np.asarray([[1e-6, 5.0]])

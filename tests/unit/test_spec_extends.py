@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from archsim.base.errors import ConfigError
+from archsim.base.registry import CONFIGS_VARIABLE
 from archsim.spec import load
-from archsim.spec.locate import CONFIGS_VARIABLE
 
 SMALL = """\
 name: small

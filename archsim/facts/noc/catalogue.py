@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from archsim.base import registry
 from archsim.base.errors import ConfigError
@@ -13,7 +14,29 @@ from archsim.facts.noc import deadlock, routing
 from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 
-KIND = registry.Kind("topology", "archsim.facts.noc.topologies", "topologies")
+
+class TopologyMaker(Protocol):
+    """What the file of a topology defines.
+
+    ``build`` may also take ``links``, pairs of nodes, where a topology is a list of them.
+    """
+
+    def build(self, shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
+        """The routers, links and nodes of a ``shape``, as many sizes as the topology has dimensions; each link takes
+        ``link_delay_cycles``, by default what is usual for the topology.
+
+        Raises ConfigError for a shape that the topology cannot have (``topology.check_shape``).
+        """
+
+
+class CountedNodes(Protocol):
+    """What the file of a topology may define as well, where the nodes are not the product of the shape's sizes."""
+
+    def nodes(self, shape: Sequence[int]) -> int:
+        """How many nodes a shape has, before anything of it is built."""
+
+
+KIND = registry.Kind("topology", "archsim.facts.noc.topologies", "topologies", "build", TopologyMaker, (CountedNodes,))
 ORDERS = ("xy", "yx")
 MOST_NODES = 1024  # tables of routes have an entry for each router and node
 
@@ -44,9 +67,9 @@ def network(
             raise ConfigError(f"topology {topology}: link delay: found {link_delay_cycles} cycles; allowed 1 to 1024")
         options["link_delay_cycles"] = link_delay_cycles
     if links is not None:
-        if not needs_links(topology):
-            listed = " or ".join(name for name in names() if needs_links(name))
-            raise ConfigError(f"topology {topology}: links: found a list; allowed with {listed or 'none'}")
+        if not takes_links(topology):
+            others = ", ".join(name for name in names() if takes_links(name))
+            raise ConfigError(f"topology {topology}: links: found a list; allowed with {others}")
         options["links"] = links
     found = build(topology, shape, **options)
     if order not in ORDERS:
@@ -65,15 +88,14 @@ def build(topology: str, shape: Sequence[int], **options: Any) -> Topology:
     return cast(Topology, registry.load(KIND, topology).build(shape, **options))
 
 
-def needs_links(topology: str) -> bool:
-    """Whether the links of a topology are a list of its own, as ``NEEDS_LINKS`` of its file says."""
-    return bool(getattr(registry.load(KIND, topology), "NEEDS_LINKS", False))
+def takes_links(topology: str) -> bool:
+    """Whether a topology is a list of links that a user states."""
+    return "links" in inspect.signature(registry.load(KIND, topology).build).parameters
 
 
 def check_size(topology: str, shape: Sequence[int]) -> None:
-    """Before anything is built: nodes are the product of the shape, or what ``nodes(shape)`` of the topology's file
-    says. Raises ConfigError for too many nodes."""
-    count = getattr(registry.load(KIND, topology), "nodes", prod)
-    if count(shape) > MOST_NODES:
+    """Before anything is built. Raises ConfigError for too many nodes."""
+    nodes = getattr(registry.load(KIND, topology), "nodes", prod)(shape)
+    if nodes > MOST_NODES:
         found = "x".join(str(size) for size in shape)
         raise ConfigError(f"shape: found {found}; allowed at most {MOST_NODES} nodes")

@@ -18,7 +18,7 @@ from archsim.base.units import shown
 from archsim.frontend.foreign.design import ForeignDesign, ForeignFanout, ForeignMacs, ForeignMemory, constant
 from archsim.frontend.foreign.section import SourceQuantity, SourceSection
 from archsim.frontend.foreign.work import ForeignLayer, ForeignModel, ForeignOperand
-from archsim.frontend.scalesim_csv import layers
+from archsim.frontend.formats.scalesim_csv import layers
 from archsim.spec.nodes import MAX_NODES, FileNode, Mark, scalar
 
 DATAFLOWS = {"os": "output_stationary", "ws": "weight_stationary", "is": "input_stationary"}

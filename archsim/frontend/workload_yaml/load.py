@@ -31,7 +31,6 @@ from archsim.frontend.workload_yaml.options import EntryOptions
 from archsim.frontend.workload_yaml.parameters import resolved
 from archsim.frontend.workload_yaml.writer import GraphWriter
 from archsim.graph.lowering.lower import LoweredModel, lower_graph
-from archsim.graph.passes.infer import infer
 from archsim.ir.graph import Graph
 from archsim.ir.text import checked_workload
 from archsim.spec.nodes import FileNode as Text
@@ -77,7 +76,7 @@ def import_workload_yaml(
     )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     try:
-        return lower_graph(infer(graph), batch=sizes.get("batch", 1), sha256=digest, lookups=lookups)
+        return lower_graph(graph, batch=sizes.get("batch", 1), sha256=digest, lookups=lookups)
     except ModelError as error:
         raise placed(error, _place(writer, options, str(error))) from None
 

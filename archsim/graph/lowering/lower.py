@@ -1,4 +1,4 @@
-"""A graph to a Workload: canonical form, then each node in turn through its family.
+"""A graph to a Workload: all graph passes, then each node in turn through its family.
 
 Operators without a rule, run on the host: whole tensors go there and back.
 """
@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from archsim.base.errors import ModelError
 from archsim.graph.lowering.builder import LayerBuilder
 from archsim.graph.lowering.tensors import ConstantContent
-from archsim.graph.passes.alias import remove_aliases
-from archsim.graph.passes.fuse import fuse
-from archsim.graph.passes.lookups import with_lookups
+from archsim.graph.passes.manager import PassOptions, passed
 from archsim.ir.graph import Graph, GraphNode, UnsupportedError
 from archsim.ir.workload import ViewNode, Workload
 from archsim.ops.kit.access import LogicalAccess, at
@@ -64,7 +62,7 @@ class LoweredModel:
 def lower_graph(
     graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error", lookups: Mapping[str, str] | None = None
 ) -> LoweredModel:
-    """Lower an inferred graph (``archsim.graph.passes.infer``).
+    """Lower a graph, inferred or not, by way of all graph passes (``archsim.graph.passes.manager``).
 
     ``on_unsupported``: 'error' raises UnsupportedError for operators without a rule; 'host' makes host layers of them.
     ``lookups``: access patterns by node name (``archsim.graph.passes.lookups``). Raises ModelError naming node and
@@ -72,7 +70,8 @@ def lower_graph(
     """
     if on_unsupported not in ON_UNSUPPORTED:
         raise ModelError(f"on_unsupported: found '{on_unsupported}'; allowed {', '.join(ON_UNSUPPORTED)}")
-    canonical = with_lookups(fuse(remove_aliases(graph)), lookups or {})
+    passes = passed(graph, PassOptions(lookups or {}))
+    canonical = passes.canonical
     build = LayerBuilder(canonical)
     for node in canonical.nodes:
         _lower(node, build, on_unsupported)
@@ -88,8 +87,8 @@ def lower_graph(
         tensors=dict(build.tensors.declared),
         views=_views(canonical, build),
         batch=batch,
-        parameters=parameters(graph),
-        sha256=sha256,
+        parameters=parameters(passes.inferred),
+        sha256=passes.sha256(sha256),
         warnings=canonical.warnings,
         dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
     )

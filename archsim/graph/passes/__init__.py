@@ -1,1 +1,1 @@
-"""Passes: each file takes a graph and returns one; ``infer`` is the first, ``fuse`` the last."""
+"""Passes: each file takes a graph and returns one; ``manager`` says in which order they run."""

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from archsim.graph.passes.manager import PassOptions
 from archsim.ir.graph import Graph, GraphNode, ValueAlias, ValueFormat
 from archsim.ops.kit.catalogue import find
 
+AFTER = ("infer",)
+
 STATED = ("QuantizeLinear", "DequantizeLinear")
+
+
+def run(graph: Graph, options: PassOptions) -> Graph:
+    """See ``remove_aliases``."""
+    return remove_aliases(graph)
 
 
 def remove_aliases(graph: Graph) -> Graph:

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from archsim.graph.passes.manager import PassOptions
 from archsim.ir.graph import Graph, GraphNode
 from archsim.ops.kit.catalogue import find
 from archsim.ops.kit.family import ScaleShift
+
+AFTER = ("alias",)
+
+
+def run(graph: Graph, options: PassOptions) -> Graph:
+    """See ``fuse``."""
+    return fuse(graph)
 
 
 def fuse(graph: Graph) -> Graph:

@@ -12,10 +12,13 @@ from math import prod
 import numpy as np
 
 from archsim.base.errors import ModelError
+from archsim.graph.passes.manager import PassOptions
 from archsim.graph.sort import live, topological
 from archsim.ir.graph import SMALL_ELEMENTS, Array, Graph, GraphNode, GraphValue, Inputs, Shape, UnsupportedError
 from archsim.ops.kit.catalogue import family, find
 from archsim.ops.kit.family import OperatorFamily
+
+AFTER: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,16 @@ class Rebatch:
     before: Mapping[str, GraphValue]
     old: int
     new: int
+
+
+def run(graph: Graph, options: PassOptions) -> Graph:
+    """See ``infer``; a graph that a front end has inferred already stays as it is."""
+    return graph if is_inferred(graph) else infer(graph)
+
+
+def is_inferred(graph: Graph) -> bool:
+    """Whether every value has its shape already."""
+    return all(name in graph.values for node in graph.nodes for name in node.outputs if name)
 
 
 def infer(graph: Graph, rebatch: Rebatch | None = None) -> Graph:

@@ -12,11 +12,19 @@ import numpy as np
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.graph.origins import element_type, input_starts, origin
+from archsim.graph.passes.manager import PassOptions
 from archsim.ir.asm.words import indices_text
 from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, Shape
 from archsim.ir.indices import Indices
 from archsim.ir.streams import entries
 from archsim.ops.kit.lookups import INDEX_TYPES, ROWS, axis_of, default_seed, progression, read_pattern
+
+AFTER = ("fuse",)
+
+
+def run(graph: Graph, options: PassOptions) -> Graph:
+    """See ``with_lookups``: the user's patterns come first."""
+    return with_lookups(graph, options.lookups)
 
 
 def with_lookups(graph: Graph, stated: Mapping[str, str]) -> Graph:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Protocol, cast
+
 from archsim.base import registry
 from archsim.lab.explore.problem import DesignProblem, SearchMethod
 
-KIND = registry.Kind("design search", "archsim.lab.explore", "explore", defines="method")
+
+class DesignSearch(Protocol):
+    """What the file of a design search defines."""
+
+    def method(self, problem: DesignProblem) -> SearchMethod:
+        """What can be asked for points of a sweep and told what came of them, for one problem.
+
+        Raises ConfigError where what it needs is not installed.
+        """
+
+
+KIND = registry.Kind("design search", "archsim.lab.explore", "explore", "method", DesignSearch)
 
 
 def names() -> tuple[str, ...]:
@@ -15,5 +28,4 @@ def names() -> tuple[str, ...]:
 
 def make(name: str, problem: DesignProblem) -> SearchMethod:
     """A method that has not been asked yet; raises ConfigError where what it needs is not installed."""
-    found: SearchMethod = registry.load(KIND, name).method(problem)
-    return found
+    return cast(DesignSearch, registry.load(KIND, name)).method(problem)

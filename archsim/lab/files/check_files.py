@@ -11,7 +11,8 @@ from archsim.lab.run.job import ASM, Job, load_chip, load_workload, read_program
 from archsim.report.kit.number_format import counted
 from archsim.spec.locate import is_file
 
-SUFFIXES = (".yaml", ".yml", ".txt", ".onnx", ASM)
+SUFFIXES = (".yaml", ".yml", ".txt", ASM)  # beside those of models
+TABLES = (".csv",)  # of models too, but also of traces and results, which say nothing of what they are
 
 
 def check_file(path: Path) -> str:
@@ -19,11 +20,12 @@ def check_file(path: Path) -> str:
     if not is_file(path):
         raise ConfigError(f"{path}: no such file")
     if path.suffix not in SUFFIXES:
-        raise ConfigError(f"{path}: found a '{path.suffix}' file; allowed {', '.join(SUFFIXES)}")
+        allowed = [*SUFFIXES, *_models()]
+        if path.suffix not in allowed:
+            raise ConfigError(f"{path}: found a '{path.suffix}' file; allowed {', '.join(allowed)}")
+        return _model(path)
     if path.suffix == ASM:
         return _program(path)
-    if path.suffix == ".onnx":
-        return _model(path)
     return _mapping(path) if path.suffix == ".txt" else _CHECKS[_noun(path)](path)
 
 
@@ -59,6 +61,13 @@ def _fits(job: Job) -> str:
     workload = load_workload(job)
     check_fit(workload, architecture, parse_dtypes(job.dtype), job.chip, job.values)
     return f"'{workload.name}', {counted(len(workload.layers), 'layer')}: '{architecture.name}' has all that they need"
+
+
+def _models() -> list[str]:
+    """Suffixes of models that nothing else has."""
+    from archsim.frontend import catalogue
+
+    return [suffix for suffix in catalogue.suffixes() if suffix not in (*SUFFIXES, *TABLES)]
 
 
 def _model(path: Path) -> str:

@@ -1,8 +1,10 @@
-"""What exists: the names that users may type, one line each, and a chip printed resolved."""
+"""What exists: the names that users may type, one line each, a chip printed resolved, and the kinds of extensions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from archsim.base import registry
@@ -41,6 +43,12 @@ def schema(name: str) -> str:
     return schemas.schema(name)
 
 
+def extension_kinds() -> dict[str, registry.Kind]:
+    """The kinds of extensions in Python, by their folders."""
+    found = [import_module(module).KIND for module in _CATALOGUES]
+    return {kind.folder: kind for kind in found}
+
+
 def _schemas() -> ShownLines:
     from archsim.lab.files import schemas
 
@@ -62,53 +70,95 @@ def _shape(found: Architecture) -> str:
 def _models() -> ShownLines:
     from archsim.frontend.load import names
 
-    found = names()
-    return list(found.items()) if isinstance(found, Mapping) else [(name, "") for name in found]
-
-
-def _scenarios() -> ShownLines:
-    from archsim.lab.scenario.find import names
-
     return list(names().items())
 
 
-def _dram() -> ShownLines:
-    from archsim.facts.dram import catalogue
-
-    return [(name, _first_line(catalogue.KIND, name)) for name in catalogue.names()]
-
-
-def _technologies() -> ShownLines:
+def _files(folder: str) -> ShownLines:
+    """Files of a kind by name, with the description that each states."""
     from archsim.spec.locate import config_files
     from archsim.spec.nodes import read
 
-    found = {name: read(path).mapping.get("description") for name, path in config_files("technology").items()}
+    found = {name: read(path).mapping.get("description") for name, path in config_files(folder).items()}
     return [(name, str(node.value) if node is not None else "") for name, node in found.items()]
 
 
-def _dataflows() -> ShownLines:
-    from archsim.facts.dataflows import catalogue
-
-    return [(name, _first_line(catalogue.KIND, name)) for name in catalogue.names()]
-
-
-def _topologies() -> ShownLines:
-    from archsim.facts.noc import catalogue
-
-    return [(name, _first_line(catalogue.KIND, name)) for name in catalogue.names()]
+def _extensions(folder: str) -> ShownLines:
+    """Extensions of a kind by name, with the first line of what each says of itself."""
+    kind = extension_kinds()[folder]
+    return [(name, registry.first_line(kind, name)) for name in registry.modules(kind)]
 
 
-def _first_line(kind: registry.Kind, name: str) -> str:
-    return (registry.load(kind, name).__doc__ or "").strip().partition("\n")[0]
+def _passes() -> ShownLines:
+    """Graph passes in the order in which they run."""
+    from archsim.graph.passes import manager
+
+    return [(name, registry.first_line(manager.KIND, name)) for name in manager.order()]
 
 
+def _operators() -> ShownLines:
+    """Operators that nodes may have, each with the file that serves it."""
+    from archsim.ops.kit import catalogue
+
+    return [(op, f"{name}: {registry.first_line(catalogue.KIND, name)}") for op, name in catalogue.operators().items()]
+
+
+def _front_ends() -> ShownLines:
+    from archsim.frontend import catalogue
+
+    return [
+        (name, f"{', '.join(catalogue.get(name).SUFFIXES)}: {registry.first_line(catalogue.KIND, name)}")
+        for name in catalogue.names()
+    ]
+
+
+def _kinds() -> ShownLines:
+    """Every kind of extension: the folder of its files, the variable that lists directories with such a folder, and
+    where it stands what a file must define."""
+    defined = extension_kinds()
+    lines = []
+    for folder, found in registry.FOLDERS.items():
+        kind = defined.get(folder)
+        protocol = kind.protocol if kind is not None else None
+        where = f"{protocol.__module__}.{protocol.__name__}" if protocol is not None else _SCHEMA_OF[folder]
+        refused = f"; {found.refused}" if found.refused else ""
+        lines.append((found.kind, f"{found.variable}: DIR/{folder}/NAME{found.suffix}, as {where} says{refused}"))
+    return lines
+
+
+_CATALOGUES = (
+    "archsim.facts.dataflows.catalogue",
+    "archsim.facts.dram.catalogue",
+    "archsim.facts.noc.catalogue",
+    "archsim.ops.kit.catalogue",
+    "archsim.graph.passes.manager",
+    "archsim.frontend.catalogue",
+    "mapper.search.catalogue",
+    "mapper.policies.catalogue",
+    "archsim.lab.explore.catalogue",
+)
+_SCHEMA_OF = {
+    "technology": "'show schema technology'",
+    "accelerators": "'show schema chip'",
+    "workloads": "'show schema workload'",
+    "dram": "'show schema dram_energy'",
+    "links": "'show schema link'",
+    "scenarios": "'show schema scenario'",
+}
 _LISTS: Mapping[str, Callable[[], ShownLines]] = {
     "chips": _chips,
     "models": _models,
-    "scenarios": _scenarios,
-    "dram": _dram,
-    "technologies": _technologies,
-    "dataflows": _dataflows,
-    "topologies": _topologies,
+    "scenarios": partial(_files, "scenarios"),
+    "dram": partial(_extensions, "dram_standards"),
+    "technologies": partial(_files, "technology"),
+    "links": partial(_files, "links"),
+    "dataflows": partial(_extensions, "dataflows"),
+    "topologies": partial(_extensions, "topologies"),
+    "operators": _operators,
+    "passes": _passes,
+    "frontends": _front_ends,
+    "searches": partial(_extensions, "search"),
+    "explore": partial(_extensions, "explore"),
     "schema": _schemas,
+    "schemas": _schemas,
+    "kinds": _kinds,
 }

@@ -47,7 +47,8 @@ class Job:
     gives the throughput; ``repeat``: how they are simulated (see repetition); ``lookups``: access patterns of nodes
     that look rows up, by name; ``parameters``: of a workload file, by name; ``mapping``: a mapping file whose layers
     are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
-    best is taken); ``workers``: processes that search."""
+    best is taken); ``workers``: processes that search; ``search``: the mapping search by its name, which draws by
+    ``seed``."""
 
     model: ModelLike
     chip: ChipLike
@@ -66,6 +67,7 @@ class Job:
     mapping: Path | None = None
     refine: int = 0
     workers: int = 1
+    search: str = "exhaustive"
 
     @property
     def is_program(self) -> bool:
@@ -106,6 +108,8 @@ class BuiltJob:
             found["mapping"] = self.mapping_sha256
         if job.refine:
             found["refine"] = job.refine
+        if job.search != Job.search:
+            found["search"] = job.search
         if job.lookups:
             found["lookups"] = dict(sorted(job.lookups.items()))
         if job.parameters:
@@ -190,7 +194,8 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
     say(f"mapping {counted(len(workload.layers), 'layer')}")
     asked = Options(
         objective, dtypes, folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
-        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
+        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None, search=job.search,
+        seed=str(job.seed),
     )  # fmt: skip
     if job.mapping is None:
         return CompileRequest(workload, asked)
@@ -277,7 +282,17 @@ def read_program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)
-    for name in ("batch", "objective", "dtype", "on_unsupported", "lookups", "parameters", "mapping", "refine"):
+    for name in (
+        "batch",
+        "objective",
+        "dtype",
+        "on_unsupported",
+        "lookups",
+        "parameters",
+        "mapping",
+        "refine",
+        "search",
+    ):
         if getattr(job, name) != getattr(plain, name):
             flag = "--" + FLAGS.get(name, name.replace("_", "-"))
             raise ConfigError(f"{flag}: the Program {job.model} is compiled already; compile the model anew instead")

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archsim.base.errors import ArchsimError, ConfigError, nearest, placed
+from archsim.base import registry
+from archsim.base.errors import ArchsimError, placed
 from archsim.lab.kit.text import read_text
 from archsim.lab.scenario.form import SCHEMA, FrameStream, Scenario, read
 from archsim.spec.locate import config_files, is_file
@@ -60,7 +61,7 @@ def find(name_or_path: str | Path) -> Path:
     path = Path(name_or_path)
     if path.suffix in _SUFFIXES and is_file(path):
         return path
-    raise ConfigError(f"no scenario '{name_or_path}'{nearest(str(name_or_path), known)}; known: {', '.join(known)}")
+    raise registry.unknown("scenario", str(name_or_path), known)
 
 
 def load(name_or_path: str | Path) -> LoadedScenario:

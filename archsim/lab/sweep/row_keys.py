@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from archsim.base.caches import code_sha256
+from archsim.base.registry import plugins_sha256
 from archsim.ir.workload import Workload
 from archsim.lab.scenario.find import LoadedScenario
 from archsim.lab.sweep.points import DesignPoint
@@ -22,7 +23,7 @@ class RowKeys:
     """Keys of the rows of a sweep on ``chip``; ``options``: what else the rows depend on."""
 
     def __init__(self, chip: Architecture, *options: object) -> None:
-        self._all = (chip.sha256, *options, code_sha256(CODE), _tables_sha256())
+        self._all = (chip.sha256, *options, code_sha256(CODE), _tables_sha256(), *_plugins())
 
     def of(self, point: DesignPoint, workload: Workload | LoadedScenario, model: str, fidelity: str) -> str:
         """The key of a model, or a scenario, on a point at a fidelity."""
@@ -33,7 +34,13 @@ class RowKeys:
 
 def version() -> str:
     """Of the code and the tables that this process works with."""
-    return hashlib.sha256(f"{code_sha256(CODE)} {_tables_sha256()}".encode()).hexdigest()
+    return hashlib.sha256(" ".join([code_sha256(CODE), _tables_sha256(), *_plugins()]).encode()).hexdigest()
+
+
+def _plugins() -> tuple[str, ...]:
+    """Of the extensions in Python that lie outside the tree, where there are directories of them."""
+    found = plugins_sha256()
+    return (found,) if found else ()
 
 
 @cache

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from archsim.base.errors import ProgramError
 from archsim.base.progress import each
+from archsim.frontend.catalogue import NativeRuntime
 from archsim.graph.numeric import reference
 from archsim.graph.numeric.contents import contents, to_memory
 from archsim.graph.numeric.formats import LIMITS, Elements
@@ -18,7 +19,6 @@ from archsim.ir.graph import ValueFormat
 from archsim.ir.program import Program
 from archsim.ir.workload import Layer, Workload
 from archsim.lab.run.job import Progress
-from archsim.lab.verify import runtime
 from archsim.lab.verify.judge import EqualJudge, NearJudge, VerifyJudge
 from archsim.lab.verify.numbered import NumberedModel, VerifyOptions
 from archsim.lab.verify.observe import ExecutionObserver, differences
@@ -37,10 +37,11 @@ def check_float(
     names = tuple(dict.fromkeys(model.lowered.values.values()))
     known: dict[str, Array] = {}
     title = NUMPY
-    if model.is_onnx and not model.is_quantised and not model.is_narrow:
-        title = runtime.version()
+    native = model.native
+    if native is not None and not model.is_quantised and not model.is_narrow:
+        title = native.runtime()
         say(f"running the model in {title}")
-        known = runtime.run(model.path, model.constants.replaced, model.inputs, names)
+        known = native.execute(model.path, model.constants.replaced, model.inputs, names)
     known |= model.held
     missing = [name for name in names if name not in known and name not in model.inputs]
     if missing:
@@ -83,13 +84,14 @@ def check_exact(
         model, quantised.contents, lambda tensor: quantised.as_stored(tensor, values[model.lowered.values[tensor]])
     )
     found = [_executed(model, program, made, "exact", judge, loaded, asked, chosen, chosen)]
-    if model.is_onnx and model.is_quantised and not chosen:
+    native = model.native
+    if native is not None and model.is_quantised and not chosen:
         wide = [kind for kind in dict.fromkeys(dtypes[role] for role in ("inputs", "weights")) if kind != "int8"]
         if wide:
             why = f"the file states elements of 8 bits, the Program has {', '.join(wide)}"
-            return [*found, VerifyCheck(kinds, runtime.version(), ONE_STEP, 0, skipped=why)]
-        say("running the quantised model in ONNX Runtime")
-        found.append(_against_runtime(model, quantised, values, kinds))
+            return [*found, VerifyCheck(kinds, native.runtime(), ONE_STEP, 0, skipped=why)]
+        say(f"running the quantised model in {native.runtime()}")
+        found.append(_against_runtime(model, native, quantised, values, kinds))
     return found
 
 
@@ -102,16 +104,18 @@ def calibrated(
     return Quantised(model.lowered, model.constants, seen, dtypes, given)
 
 
-def _against_runtime(model: NumberedModel, quantised: Quantised, own: Mapping[str, Array], kinds: str) -> VerifyCheck:
-    """The interpreter that the Program equals, node by node on ONNX Runtime's values: within a step of its elements.
+def _against_runtime(
+    model: NumberedModel, native: NativeRuntime, quantised: Quantised, own: Mapping[str, Array], kinds: str
+) -> VerifyCheck:
+    """The interpreter that the Program equals, node by node on the runtime's values: within a step of its elements.
 
     From the same inputs, since a rounding that falls the other way in single precision would grow from layer to layer.
     """
     stated = {value: item.runtime_name for value, item in model.graph.formats.items() if item.runtime_name}
-    known = runtime.run(model.path, model.constants.replaced, model.inputs, tuple(dict.fromkeys(stated.values())))
+    known = native.execute(model.path, model.constants.replaced, model.inputs, tuple(dict.fromkeys(stated.values())))
     values = {value: known[name] for value, name in stated.items() if name in known}
     values |= {name: own[name] for name in model.graph.inputs if name not in values}
-    rows, title = [], runtime.version()
+    rows, title = [], native.runtime()
     for name, computed in reference.apart(model.graph, quantised, values).items():
         node = next(node for node in model.graph.nodes if name in node.outputs)
         elements = quantised.of_value(name)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy.typing as npt
 
 from archsim.base.errors import ConfigError, ModelError, nearest
+from archsim.frontend import catalogue
+from archsim.frontend.catalogue import NativeRuntime
 from archsim.graph.lowering.lower import LoweredModel
 from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.ir.graph import Graph
@@ -57,9 +59,9 @@ class NumberedModel:
         return {name: self.constants[name] for name in names if self.graph.values[name].constant}
 
     @property
-    def is_onnx(self) -> bool:
-        """Whether ONNX Runtime can run it."""
-        return self.path.suffix == ".onnx"
+    def native(self) -> NativeRuntime | None:
+        """What runs the model's file elsewhere, such as ONNX Runtime; None where nothing does."""
+        return catalogue.native(self.path)
 
     @property
     def is_narrow(self) -> bool:
@@ -88,14 +90,9 @@ def load(asked: VerifyOptions, name: str, say: Progress = quiet) -> NumberedMode
     on_host = [layer.name for layer in lowered.workload.layers if layer.kind == "host"]
     if on_host:
         raise ModelError(f"layer '{on_host[0]}' runs on the host, which is not computed; verify a model without such")
-    stored: dict[str, Array] = {}
-    if path.suffix == ".onnx":
-        from archsim.frontend.onnx.numbers import load_whole, stored_arrays
-
-        stored = stored_arrays(load_whole(path))
     refuse_unknown(asked.given, [n for n, value in graph.values.items() if value.constant or n in graph.inputs])
     given = {name: array for name, array in asked.given.items() if name not in graph.inputs}
-    constants = Constants(graph, stored, asked.job.seed, given)
+    constants = Constants(graph, catalogue.stored(path), asked.job.seed, given)
     return NumberedModel(lowered, graph, constants, inputs_of(graph, asked.job.seed, asked.given), path, asked.job.seed)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Protocol, cast
 
 from archsim.base import registry
 from archsim.base.errors import ConfigError, nearest
@@ -12,7 +13,14 @@ from archsim.ir.graph import GraphNode
 from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.meaning import COMMON, Meaning
 
-KIND = registry.Kind("operator", "archsim.ops", "ops")
+
+class Operator(Protocol):
+    """What the file of an operator family defines: ``FAMILY``, whose fields are those of ``OperatorFamily``."""
+
+    FAMILY: OperatorFamily
+
+
+KIND = registry.Kind("operator", "archsim.ops", "ops", "FAMILY", Operator)
 
 
 def operators() -> dict[str, str]:
@@ -60,9 +68,7 @@ def _table(plugins: str) -> dict[str, tuple[str, OperatorFamily]]:
     """Operator -> (family name, family); cached by the plugin directories in force."""
     table: dict[str, tuple[str, OperatorFamily]] = {}
     for name, path in registry.modules(KIND).items():
-        found = getattr(registry.load(KIND, name), "FAMILY", None)
-        if not isinstance(found, OperatorFamily):
-            raise ConfigError(f"{path}: an operator file must define FAMILY, an archsim.ops.kit.family.Family")
+        found = cast(Operator, registry.load(KIND, name)).FAMILY
         for op in found.names:
             if op in table:
                 raise ConfigError(

@@ -10,6 +10,11 @@ from archsim.facts.noc.topology import Link, NetworkNode, Topology, check_shape
 _MOST_LEVELS = 64  # of arity 2 they are more nodes than any chip has
 
 
+def nodes(shape: Sequence[int]) -> int:
+    """Of arity k and n levels k^n, as far as that is worth working out: no network has as many as 2^64."""
+    return int(shape[0] ** min(shape[1], 64)) if len(shape) == 2 else prod(shape)
+
+
 def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
     """``shape``: arity k and levels n: k^n nodes, n levels of k^(n-1) routers, each with k links down and, below the
     top, k up. Source: Petrini, Vanneschi, "k-ary n-trees", IPPS 1997.
@@ -35,15 +40,6 @@ def build(shape: Sequence[int], link_delay_cycles: int = 1) -> Topology:
         ),
         bisection_links=max(1, arity * width // 2),
     )
-
-
-def nodes(shape: Sequence[int]) -> int:
-    """k^n of a shape of arity k and levels n, without counting far beyond any size that a table holds; of another
-    shape, which ``build`` refuses, the product."""
-    if len(shape) != 2:
-        return prod(shape)
-    arity, levels = shape
-    return int(arity ** min(levels, _MOST_LEVELS))
 
 
 def _between(level: int, arity: int, width: int, delay: int) -> Iterator[Link]:

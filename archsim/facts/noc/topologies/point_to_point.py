@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from archsim.base.errors import ConfigError
 from archsim.facts.noc.topology import Link, NetworkNode, Topology, check_shape
 
-NEEDS_LINKS = True  # chips cannot state them yet
-
 
 def build(shape: Sequence[int], link_delay_cycles: int = 1, links: Sequence[Sequence[int]] | None = None) -> Topology:
     """``shape``: the number of nodes, one router each. ``links``: pairs of nodes, each in both directions; absent:

@@ -24,11 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from archsim.base.errors import ModelError
+from archsim.frontend.catalogue import ImportOptions
 from archsim.frontend.names import layer_name
 from archsim.graph.lowering.lower import LoweredModel, lower_graph
-from archsim.graph.passes.infer import infer
 from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, Shape
 
+SUFFIXES = (".csv",)
+OPTIONS = ("batch", "on_unsupported", "lookups")  # convolutions and products have a rule, and look nothing up
 CONV_FIELDS = (
     "IFMAP height",
     "IFMAP width",
@@ -109,6 +111,11 @@ class ScalesimRow:
     unread: tuple[tuple[str, str], ...] = ()  # (name, text) of columns that nothing reads
 
 
+def load(path: Path, asked: ImportOptions) -> LoweredModel:
+    """See ``import_scalesim``."""
+    return import_scalesim(path, name=asked.name, batch=asked.batch, lookups=asked.lookups)
+
+
 def import_scalesim(
     path: Path, *, name: str = "", batch: int | None = None, lookups: Mapping[str, str] | None = None
 ) -> LoweredModel:
@@ -132,7 +139,7 @@ def import_scalesim(
         outputs=tuple(node.outputs[0] for node in nodes),
         warnings=tuple(warnings),
     )
-    return lower_graph(infer(graph), batch=batch or 1, sha256=hashlib.sha256(data).hexdigest(), lookups=lookups)
+    return lower_graph(graph, batch=batch or 1, sha256=hashlib.sha256(data).hexdigest(), lookups=lookups)
 
 
 def layers(path: Path) -> list[ScalesimRow]:
