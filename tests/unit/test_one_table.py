@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import ast
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,20 @@ import pytest
 from archsim.base.errors import ConfigError
 from archsim.ir.causes import CAUSES, CauseTable
 from archsim.ir.figure_table import FIGURES, FigureTable
-from archsim.ir.result import public_keys
+from archsim.ir.result import LayerResult, public_keys
 from archsim.lab.what_if.variants import UNTRIED
 from archsim.report.run.headline import _REMARKS
+from tests.tools.commands import ROOT
 from tests.tools.one_table import BYTES_PER_MAC, THERMAL, added, check_cause, check_figure
+
+MANY = 3  # names of figures or causes in one literal, from which on it is a list of them
+NO_LISTS = {  # literals that name so many and are something else
+    "archsim/lab/scenario/result.py": "the result of a scenario: other numbers, some under the same words",
+    "archsim/lab/scenario/run.py": "the numbers of a scenario's operating point that cannot serve",
+    "archsim/lab/scenario/words.py": "the keys of a scenario's result",
+    "archsim/pe/array.py": "the phases of a tile, in the order in which the array goes through them",
+    "archsim/report/run/summary.py": "how a result of the first schema is read",
+}
 
 
 def test_a_figure_is_one_row(tmp_path: Path) -> None:
@@ -71,3 +83,24 @@ def test_what_can_mend_a_cause_is_a_kind_of_part_whose_keys_the_chip_file_has() 
 
 def test_remarks_that_pages_work_out_are_of_figures_of_the_headline() -> None:
     assert set(_REMARKS) <= {row.key for row in FIGURES.shown}
+
+
+def literals(path: Path) -> Iterator[set[str]]:
+    """The words of each tuple, list, set and mapping that a file spells out."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+        yield {item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)}
+
+
+def test_nobody_lists_figures_or_causes_by_hand() -> None:
+    """Columns of layers are keys of a layer's row, some of which are called as figures of the run are."""
+    figures = {row.key for rows in FIGURES.stored.values() for row in rows} - {key.name for key in fields(LayerResult)}
+    causes = {*CAUSES.time, *CAUSES.slots, *CAUSES.bounds}
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "archsim").rglob("*.py"))
+        for words in literals(path)
+        if len(words & figures) >= MANY or len(words & causes) >= MANY
+    }
+    assert sorted(found - set(NO_LISTS)) == []
+    assert sorted(set(NO_LISTS) - found) == []
