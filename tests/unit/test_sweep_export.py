@@ -66,7 +66,7 @@ def test_the_front_is_published_with_one_unit_a_column(found: SweepTable) -> Non
         ["b", "1", "800", "os", "0.002", "90", "5.25", "fast"],
     ]
     text = latex(found.publication())
-    assert r"\begin{tabular}{lrrlrrrl}" in text and r"a\_1 & 1 &" in text and r"utilization (\%)" in text
+    assert r"\begin{tabular}{lrrlrrrl}" in text and r"a\_1 & 1 &" in text and r"best peak (\%)" in text
     assert text.count(r" \\") == 4 and r"\toprule" in text
     lines = markdown(found.publication()).splitlines()
     assert lines[1] == "| --- | ---: | ---: | --- | ---: | ---: | ---: | --- |" and len(lines) == 5
