@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from archsim.ir.bandwidth import BandwidthTrace
-from archsim.ir.causes import TIME
 from archsim.ir.records import Records
-
-CAUSES = TIME  # of every unit
 
 CountKey = tuple[str, str, str]  # (layer, part, action)
 

@@ -1,4 +1,4 @@
-"""The objects that a Result holds, key by key with units and meanings: the only place where these keys are defined.
+"""The objects that a Result holds beside its figures (``ir.figure_table``), key by key with units and meanings.
 
 Who makes them is checked against these types; the JSON Schema of results is made of them.
 """
@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from archsim.ir.keys import COUNT, RATIO, SECOND, TABLE, TEXT, ResultKey
-
-Bound = Literal["lower", "estimate"]
 
 
 class WorkloadFacts(TypedDict):
@@ -31,24 +29,6 @@ class ArchitectureFacts(TypedDict):
     peak_macs_per_s: Annotated[float, ResultKey("MAC/s", "All arrays together at their best formats.")]
 
 
-class FigureBounds(TypedDict):
-    """Of figures that leave something of the real chip out, on which side of it they lie."""
-
-    area_mm2: Annotated[Bound, ResultKey(TEXT, "What the area is of the real one: a lower bound or an estimate.")]
-    power_avg_w: Annotated[Bound, ResultKey(TEXT, "What the power is of the real one: a lower bound or an estimate.")]
-
-
-class PerSample(TypedDict):
-    """Figures of the run divided by the samples of its batch."""
-
-    samples: Annotated[int, ResultKey(COUNT, "Samples of the batch.")]
-    cycles: Annotated[float, ResultKey("cycles", "Cycles of the run for each sample.")]
-    time_s: Annotated[float, ResultKey("s", "Time of the run for each sample.")]
-    energy_j: Annotated[float, ResultKey("J", "Energy for each sample.")]
-    macs: Annotated[float, ResultKey("MAC", "Multiply-accumulates of each sample.")]
-    dram_bytes: Annotated[float, ResultKey("B", "Bytes on the pins of all DRAM for each sample, both directions.")]
-
-
 class MemoryFigures(TypedDict):
     """One DRAM part over the run."""
 
@@ -58,17 +38,9 @@ class MemoryFigures(TypedDict):
     bandwidth_utilization: Annotated[float, ResultKey(RATIO, "Bytes on the pins over those that the peak allows.")]
 
 
-class DramFigures(TypedDict):
-    """All DRAM parts over the run."""
+class DramMemories(TypedDict):
+    """What stands beside the figures of all DRAM parts."""
 
-    read_bytes: Annotated[int, ResultKey("B", "Bytes read on all pins, in whole bursts.")]
-    write_bytes: Annotated[int, ResultKey("B", "Bytes written on all pins, in whole bursts.")]
-    useful_bytes: Annotated[int, ResultKey("B", "Bytes that commands asked for, both directions.")]
-    row_hit_rate: Annotated[
-        float | None, ResultKey(RATIO, "Bursts that found their row open; null without bursts or without rows.")
-    ]
-    bandwidth_utilization: Annotated[float, ResultKey(RATIO, "Bytes over what the peak allows, of the busiest part.")]
-    peak_bytes_per_s: Annotated[int, ResultKey("B/s", "Peak bandwidth of all parts together.")]
     memories: Annotated[Mapping[str, MemoryFigures], ResultKey(TABLE, "The same by DRAM part.", SECOND)]
 
 

@@ -22,16 +22,6 @@ class ResultKey:
 
 
 @dataclass(frozen=True, slots=True)
-class CauseKeys:
-    """Of a mapping whose keys are causes of ``archsim.ir.causes``: which, whether all of them are there, and whether an
-    operand may follow (``stall_dram.weights``)."""
-
-    names: tuple[str, ...]
-    whole: bool = False
-    operands: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ItemTypes:
     """Of a list of fixed length: the type of each of its items."""
 

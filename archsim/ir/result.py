@@ -1,9 +1,9 @@
 """The Result: what a run returns. Field names and meaning are the public summary (schema ``archsim.result/2``).
 
 Cycles are reference-clock cycles, energies joules, powers watts, areas mm2. Sums hold exactly as stated per field.
-What a key holds is said here and in ``ir.figures``; ``archsim show schema result`` is made of that. Readers take
-summaries of ``archsim.result/1`` too, which lack what came with the second schema (``Key.since``) and whose ``macs``
-are those on arrays.
+What a key holds is said here, in ``ir.figure_table`` and in ``ir.figures``; ``archsim show schema result`` is made of
+that. Readers take summaries of ``archsim.result/1`` too, which lack what came with the second schema (``since``) and
+whose ``macs`` are those on arrays.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from archsim.ir.activity import Activity
-from archsim.ir.causes import BOUNDS, OF_ARRAYS, SLOTS, TIME
+from archsim.ir.causes import CauseKeys
+from archsim.ir.figure_table import DRAM, FIGURES, SAMPLE, FigureKeys
 from archsim.ir.figures import (
     ArchitectureFacts,
-    DramFigures,
-    FigureBounds,
-    PerSample,
+    DramMemories,
     Predicted,
     Provenance,
     Refinement,
     WorkloadFacts,
 )
-from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, CauseKeys, ResultKey
+from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, ResultKey
 from archsim.ir.timeline import Timeline
 
 SCHEMA = "archsim.result/2"
@@ -67,11 +66,11 @@ class LayerResult:
     dram_read_bytes: Annotated[int, ResultKey("B", "Bytes read for it on the pins of all DRAM.")]
     dram_write_bytes: Annotated[int, ResultKey("B", "Bytes written for it on the pins of all DRAM.")]
     cycles_critical: Annotated[int, ResultKey("cycles", "Its part of the critical path; layers sum to the run.")]
-    bound_by: Annotated[str, ResultKey(TEXT, "The largest cause of its critical cycles."), CauseKeys(BOUNDS)]
+    bound_by: Annotated[str, ResultKey(TEXT, "The largest cause of its critical cycles."), CauseKeys("bounds")]
     stalls: Annotated[
         Mapping[str, int],
         ResultKey("cycles", "Waits of the arrays by cause and operand."),
-        CauseKeys(OF_ARRAYS, operands=True),
+        CauseKeys("of_arrays", operands=True),
     ]
     fused_with: Annotated[tuple[str, ...], ResultKey(TEXT, "Nodes of the model that are computed with it.")] = ()
     view_of: Annotated[
@@ -86,38 +85,32 @@ class Result:
 
     workload: Annotated[WorkloadFacts, ResultKey(TABLE, "What was run.")]
     architecture: Annotated[ArchitectureFacts, ResultKey(TABLE, "The chip that it was run on.")]
-    cycles_total: Annotated[int, ResultKey("cycles", "The run in cycles of the reference clock.")]
-    latency_s: Annotated[float, ResultKey("s", "From the start to the end of the run, of the whole batch.")]
-    throughput_per_s: Annotated[float, ResultKey("1/s", "Samples a second, one run after the other.")]
-    macs: Annotated[
-        int, ResultKey("MAC", "Multiply-accumulates on all engines and the host; of the first schema, on arrays.")
+    figures: Annotated[Mapping[str, Any], FigureKeys()]  # keys of the summary itself
+    bounds: Annotated[
+        Mapping[str, str],
+        ResultKey(TABLE, "Which figures leave out something of the real chip.", SECOND),
+        FigureKeys(
+            says="Of figures that leave something of the real chip out, on which side of it they lie.", bounds=True
+        ),
     ]
-    macs_array: Annotated[int, ResultKey("MAC", "Multiply-accumulates on arrays.", SECOND)]
-    macs_vector: Annotated[int, ResultKey("MAC", "Multiply-accumulates on vector units.", SECOND)]
-    macs_host: Annotated[int, ResultKey("MAC", "Multiply-accumulates on the host.", SECOND)]
-    utilization: Annotated[float, ResultKey(RATIO, "MACs on arrays over cycles x the best peak.")]
-    utilization_dtype: Annotated[float, ResultKey(RATIO, "The same over the peak of the formats used.", SECOND)]
-    energy_j: Annotated[float, ResultKey("J", "Energy of chip and DRAM.")]
-    energy_chip_j: Annotated[float, ResultKey("J", "Energy of the chip without DRAM.")]
-    power_avg_w: Annotated[float, ResultKey("W", "Energy over the latency.")]
-    power_peak_w: Annotated[float, ResultKey("W", "The most in any window of power_window_s.")]
-    power_window_s: Annotated[float, ResultKey("s", "How long the windows are that power_peak_w looks at.")]
-    edp_js: Annotated[float, ResultKey("J s", "Energy times latency.")]
-    area_mm2: Annotated[float | None, ResultKey("mm2", "Area of the parts that have one; null where none is known.")]
-    die_cost_usd: Annotated[float | None, ResultKey("USD", "Price of a die; null, since it is not modelled.")]
-    bounds: Annotated[FigureBounds, ResultKey(TABLE, "Which figures leave out something of the real chip.", SECOND)]
     per_sample: Annotated[
-        PerSample | None, ResultKey(TABLE, "Figures of a sample; absent where the batch is not known.", SECOND)
+        Mapping[str, Any] | None,
+        ResultKey(TABLE, "Figures of a sample; absent where the batch is not known.", SECOND),
+        FigureKeys(SAMPLE, "Figures of the run divided by the samples of its batch."),
     ]
-    dram: Annotated[DramFigures, ResultKey(TABLE, "All DRAM parts over the run.")]
+    dram: Annotated[
+        Mapping[str, Any],
+        ResultKey(TABLE, "All DRAM parts over the run."),
+        FigureKeys(DRAM, "All DRAM parts over the run.", DramMemories),
+    ]
     mac_breakdown: Annotated[
         Mapping[str, int],
         ResultKey("MAC slots", "Where cycles x peak went; sums to it exactly."),
-        CauseKeys(SLOTS, whole=True),
+        CauseKeys("slots", whole=True),
     ]
     energy_breakdown_j: Annotated[Mapping[str, float], ResultKey("J", "Energy by part; sums to energy_j.")]
     time_breakdown: Annotated[
-        Mapping[str, Annotated[Mapping[str, int], CauseKeys(TIME, whole=True)]],
+        Mapping[str, Annotated[Mapping[str, int], CauseKeys("time", whole=True)]],
         ResultKey("cycles", "Of each unit the cycles by cause; every row sums to cycles_total."),
     ]
     layers: Annotated[
@@ -137,15 +130,31 @@ class Result:
     refinement: Refinement | None = None  # what a refined mapping gained
     peak_dtype_macs_per_s: float = 0.0  # of the arrays at the formats used
 
+    def __getattr__(self, key: str) -> Any:
+        """A figure by its key: ``result.energy_j``. Raises AttributeError for another name."""
+        if key.startswith("_") or key in self.__dataclass_fields__ or key not in self.figures:
+            raise AttributeError(f"a Result has no {key}")
+        return self.figures[key]
+
     def to_json(self) -> dict[str, Any]:
         """The public summary as plain JSON types, keys in the documented order."""
         plain: dict[str, Any] = {"schema": SCHEMA}
         for name in self.__dataclass_fields__:
-            if name == "layers":
+            if name == "figures":
+                plain |= _plain(self.figures)
+            elif name == "layers":
                 plain["layers"] = [_layer_json(layer) for layer in self.layers]
             elif name not in RENDERING and (name not in OPTIONAL or getattr(self, name)):
                 plain[name] = _plain(getattr(self, name))
         return plain
+
+
+def public_keys() -> tuple[str, ...]:
+    """The keys of a summary in their order, without its schema."""
+    fields = [name for name in Result.__dataclass_fields__ if name not in RENDERING]
+    return tuple(
+        key for name in fields for key in ([row.key for row in FIGURES.stored[""]] if name == "figures" else [name])
+    )
 
 
 def _layer_json(layer: LayerResult) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.ir.activity import CAUSES, Activity, to_cycles
-from archsim.ir.causes import OF_ARRAYS
+from archsim.ir.activity import Activity, to_cycles
+from archsim.ir.causes import CAUSES
 from archsim.ir.timeline import Timeline, UnitState
 from archsim.sim.blame import timelines
 
@@ -41,7 +41,7 @@ class AttributionCube:
         """Unit -> cause -> cycles, all causes in their order; every row sums to ``cycles_total``."""
         found = {}
         for unit, row in self.rows.items():
-            causes = dict.fromkeys(CAUSES, 0)
+            causes = dict.fromkeys(CAUSES.time, 0)
             for state, cycles in row.items():
                 causes[state.cause] += cycles
             found[unit] = causes
@@ -56,11 +56,11 @@ class AttributionCube:
         return found
 
     def stalls(self, units: Iterable[str]) -> dict[str, dict[str, int]]:
-        """Layer -> 'cause.operand' -> cycles over ``units``: stalls, launch and imbalance, in the order of CAUSES."""
+        """Layer -> 'cause.operand' -> cycles over ``units``: stalls, launch and imbalance, in the order of time."""
         sums: dict[str, dict[UnitState, int]] = {}
         for unit in units:
             for state, cycles in self.rows[unit].items():
-                if cycles and state.cause in OF_ARRAYS:
+                if cycles and state.cause in CAUSES.of_arrays:
                     layer = sums.setdefault(state.layer, {})
                     layer[state] = layer.get(state, 0) + cycles
         return {
@@ -104,4 +104,4 @@ def _key(state: UnitState) -> str:
 
 
 def _order(state: UnitState) -> tuple[int, str]:
-    return CAUSES.index(state.cause), state.operand
+    return CAUSES.time.index(state.cause), state.operand

@@ -14,9 +14,11 @@ same instants, whose waits are resolved in the same way, so that every instant e
                                                       places on chip, as long as it takes alone), stall_sram_port
     host, SETUP                                       launch
     array, vector: same kind and layer, another core  imbalance
-    array, vector: stretched by ports                 stall_sram_port
+    array, vector: stretched by a wait (ports)        that wait: stall_sram_port
     array of the waiter's core and layer              stall_compute (a waiting array: stall_dependency)
     vector, another array or layer                    stall_dependency
+
+Phases are charged to the causes whose engine names them (``ir.causes``).
 
 From the producer's end to the start (a clock crossing) its last holder stays to blame. A wait that no
 producer explains is stall_dependency. The layer is that of the waiting command, the operand the role of the

@@ -6,7 +6,7 @@ clock crossing) is ``dependency``. The segments tile [0, total) without gap; tim
 the host's.
 
     command            cause on the path
-    load, store        dram, noc, sram_port: its phases
+    load, store        dram, noc, sram_port: its phases, as the table of causes has them (``ir.causes``)
     array              weight_load, fill_drain: its phases; of what is left compute, the time that its MACs take at
                        the pace of the formats used, and edge_underfill, the rest; sram_port where stretched
     vector             compute; sram_port where stretched
@@ -23,13 +23,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from archsim.ir.activity import Activity, to_cycles
-from archsim.ir.causes import BOUNDS
+from archsim.ir.causes import CAUSES
 from archsim.ir.records import Records
 from archsim.ir.rows import Record
 from archsim.sim.blame import phases
 
 HOST = "_host"
-_OWN = ("dram", "noc", "sram_port", "weight_load", "fill_drain")  # phases that are causes
 _PS = 10**12
 
 
@@ -80,14 +79,15 @@ def bound_by(critical: Mapping[str, int], shares: Mapping[str, int]) -> str:
     """What bounds a layer: the largest cause of its critical cycles, else of its arrays' time, else compute.
 
     ``shares``: of its arrays' time 'cause.operand' -> cycles of stalls, and those of causes by their names. Ties go to
-    the first of ``BOUNDS``.
+    the first of ``CAUSES.bounds``.
     """
     if any(critical.values()):
-        return max(BOUNDS, key=lambda cause: critical.get(cause, 0))
-    sums = dict.fromkeys(BOUNDS, 0)
+        return max(CAUSES.bounds, key=lambda cause: critical.get(cause, 0))
+    sums = dict.fromkeys(CAUSES.bounds, 0)
     for key, cycles in shares.items():
-        sums[key.partition(".")[0].removeprefix("stall_")] += cycles
-    return max(BOUNDS, key=lambda cause: sums[cause])
+        word = key.partition(".")[0]
+        sums[CAUSES.bound_of.get(word, word)] += cycles
+    return max(CAUSES.bounds, key=lambda cause: sums[cause])
 
 
 def _last(activity: Activity) -> Record | None:
@@ -121,6 +121,6 @@ def _segments(record: Record, own_hz: int) -> Iterator[PathSegment]:
 def _cause(op: str, phase: str) -> str:
     if op in ("HOST", "SETUP"):
         return "launch"
-    if phase in _OWN:
-        return phase
+    if phase in CAUSES.on_path:
+        return CAUSES.on_path[phase]
     return "compute" if op in ("MATMUL", "VECTOR") else "dependency"

@@ -12,23 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from archsim.base.arrays import IntArray
-from archsim.ir.activity import CAUSES
+from archsim.ir.causes import CAUSES
 from archsim.ir.records import CommandStretches, RecordColumns, Records
 from archsim.ir.timeline import Timeline, UnitState
 
 MOVES = ("MOVE", "GATHER", "SCATTER")
-MOVE_STALLS = {"dram": "stall_dram", "noc": "stall_noc", "sram_port": "stall_sram_port"}
 NOBODY = 0  # the holder where no command is to blame
 IDLE = UnitState("", "idle", "")
-_BUSY = {"fill_drain": "fill_drain", "weight_load": "weight_load", "sram_port": "stall_sram_port"}
-_CAUSE = {cause: number for number, cause in enumerate(CAUSES)}
-_STALLS = np.array([cause.startswith("stall_") for cause in CAUSES])
 _BY_WAITER = -1  # in place of a cause
 
 
 class _Holder(NamedTuple):
     """Numbers and flags of a holder. ``works``: what the unit itself is charged; ``cause`` of all waits for it, or
-    _BY_WAITER; ``port``: stretched by ports."""
+    _BY_WAITER; ``stretch``: the cause of a stretch that those who wait for it share, 0 where it is not stretched."""
 
     core: int
     kind: int
@@ -36,7 +32,7 @@ class _Holder(NamedTuple):
     role: int
     works: int
     cause: int
-    port: int
+    stretch: int
     array: int
 
 
@@ -50,11 +46,17 @@ class _Waiter(NamedTuple):
 
 
 class Holders:
-    """All holders and waiters so far, and the states that their stretches are charged to."""
+    """All holders and waiters so far, and the states that their stretches are charged to.
+
+    Causes have numbers here: their places among the causes of time.
+    """
 
     def __init__(self) -> None:
         self._names: dict[str, int] = {"": 0}
-        self._holders = [_Holder(0, 0, 0, 0, 0, _CAUSE["stall_dependency"], 0, 0)]
+        self._causes = CAUSES.time
+        self._number = {cause: number for number, cause in enumerate(self._causes)}
+        self._waits = np.array([cause in CAUSES.waits for cause in self._causes])
+        self._holders = [_Holder(0, 0, 0, 0, 0, self._number["stall_dependency"], 0, 0)]
         self._waiters = [_Waiter(0, 0, 0, 0)]  # 0: who works
         self._states: dict[int, UnitState] = {}
         self._tables: tuple[IntArray, IntArray] | None = None
@@ -86,20 +88,22 @@ class Holders:
         """What stretches are charged to, see ``timeline``: waiters' for holders, or (waiter 0) the holder's work."""
         if self._tables is None:
             self._tables = np.array(self._holders).T, np.array(self._waiters).T
-        core, kind, layer, role, works, cause, port, array = self._tables[0][:, holder]
+        core, kind, layer, role, works, cause, stretch, array = self._tables[0][:, holder]
         own_core, own_kind, own_layer, own_array = self._tables[1][:, waiter]
-        near, same = core == own_core, layer == own_layer
-        found = np.where((array > own_array) & near & same, _CAUSE["stall_compute"], _CAUSE["stall_dependency"])
-        found = np.where(port > 0, _CAUSE["stall_sram_port"], found)
-        found = np.where(same & ~near & (kind == own_kind), _CAUSE["imbalance"], found)
+        near, same, number = core == own_core, layer == own_layer, self._number
+        found = np.where((array > own_array) & near & same, number["stall_compute"], number["stall_dependency"])
+        found = np.where(stretch > 0, stretch, found)
+        found = np.where(same & ~near & (kind == own_kind), number["imbalance"], found)
         found = np.where(cause == _BY_WAITER, found, cause)
         found = np.where(waiter == 0, works, found)
-        return self._code(np.where(waiter == 0, layer, own_layer), found, np.where(_STALLS[found], role, 0))
+        return self._code(np.where(waiter == 0, layer, own_layer), found, np.where(self._waits[found], role, 0))
 
     def code(self, state: UnitState) -> int:
         """The code of a state."""
         layer, cause, operand = state
-        return int(self._code(np.array(self._name(layer)), np.array(_CAUSE[cause]), np.array(self._name(operand))))
+        return int(
+            self._code(np.array(self._name(layer)), np.array(self._number[cause]), np.array(self._name(operand)))
+        )
 
     def timeline(self, starts_ps: IntArray, codes: IntArray) -> Timeline:
         """The timeline of states by their codes, each from a start on."""
@@ -110,7 +114,26 @@ class Holders:
 
     def _holder(self, core: int, kind: int, op: str, layer: str, role: str, phase: str) -> _Holder:
         numbers = core, kind, self._name(layer), self._name(role)
-        return _Holder(*numbers, _works(op, phase), _cause(op, phase), phase == "sram_port", op == "MATMUL")
+        return _Holder(*numbers, self._works(op, phase), self._cause(op, phase), self._stretch(phase), op == "MATMUL")
+
+    def _works(self, op: str, phase: str) -> int:
+        """What a unit that works is charged."""
+        if op in ("MATMUL", "VECTOR") and phase in CAUSES.engines:
+            return self._number[CAUSES.engines[phase]]
+        return self._number["launch" if op == "SETUP" else "busy"]
+
+    def _cause(self, op: str, phase: str) -> int:
+        """What waits for such a command are for, whoever waits; _BY_WAITER where that is not so."""
+        if op in ("HOST", "SETUP"):
+            return self._number["launch"]
+        if op in MOVES:
+            return self._number[CAUSES.engines.get(phase, "stall_dependency")]
+        return _BY_WAITER if op in ("MATMUL", "VECTOR") else self._number["stall_dependency"]
+
+    def _stretch(self, phase: str) -> int:
+        """The wait that a phase is, which stretches its command; 0 for another phase."""
+        key = CAUSES.engines.get(phase, "")
+        return self._number[key] if key in CAUSES.waits else 0
 
     def _name(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
@@ -122,7 +145,7 @@ class Holders:
     def _state(self, code: int, names: Sequence[str]) -> UnitState:
         found = self._states.get(code)
         if found is None:
-            found = UnitState(names[code >> 32], CAUSES[code & 0xFF], names[code >> 8 & 0xFFFFFF])
+            found = UnitState(names[code >> 32], self._causes[code & 0xFF], names[code >> 8 & 0xFFFFFF])
             self._states[code] = found
         return found
 
@@ -131,19 +154,3 @@ def core_and_kind(unit: str) -> tuple[str, str]:
     """('core[3]', 'load') of ``core[3].load``; units outside cores have core ''."""
     core, _, kind = unit.rpartition(".")
     return core, kind
-
-
-def _works(op: str, phase: str) -> int:
-    """What a unit that works is charged."""
-    if op in ("MATMUL", "VECTOR") and phase in _BUSY:
-        return _CAUSE[_BUSY[phase]]
-    return _CAUSE["launch" if op == "SETUP" else "busy"]
-
-
-def _cause(op: str, phase: str) -> int:
-    """What waits for such a command are for, whoever waits; _BY_WAITER where that is not so."""
-    if op in ("HOST", "SETUP"):
-        return _CAUSE["launch"]
-    if op in MOVES:
-        return _CAUSE[MOVE_STALLS.get(phase, "stall_dependency")]
-    return _BY_WAITER if op in ("MATMUL", "VECTOR") else _CAUSE["stall_dependency"]

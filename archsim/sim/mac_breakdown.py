@@ -24,13 +24,11 @@ from numpy.typing import NDArray
 
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
-from archsim.ir.causes import SLOTS
+from archsim.ir.causes import CAUSES
 from archsim.ir.records import Records
 from archsim.sim.attribution import AttributionCube, boundaries
 from archsim.sim.holders import core_and_kind
 from archsim.spec.architecture import Architecture, Array
-
-NOT_BUSY = ("fill_drain", "weight_load", "sram_port")  # phases of an array's command in which no MAC runs
 
 
 def peak_macs_per_cycle(architecture: Architecture) -> Fraction:
@@ -87,15 +85,15 @@ def array_units(activity: Activity, architecture: Architecture) -> dict[str, Arr
 
 
 def mac_breakdown(activity: Activity, architecture: Architecture, cube: AttributionCube) -> dict[str, int]:
-    """MAC slots by reason, in the order of ``SLOTS``; sums to ceil(cycles_total x peak MACs per cycle), exactly."""
+    """MAC slots by cause, in the order of the table; sums to ceil(cycles_total x peak MACs per cycle), exactly."""
     total = cube.cycles_total * peak_macs_per_cycle(architecture)
-    shares = dict.fromkeys(SLOTS, Fraction(0))
+    shares = dict.fromkeys(CAUSES.slots, Fraction(0))
     for unit, array in array_units(activity, architecture).items():
         for key, slots in _unit_slots(activity.records[unit], array, cube, unit):
             shares[key] += slots
     shares["idle"] = total - sum(shares.values())
     if shares["idle"] < 0:  # clock grids differ by a part of a cycle and there is no idle time to take it from
-        largest = max(SLOTS[1:-1], key=lambda key: shares[key])
+        largest = max((key for key in CAUSES.slots if key not in ("useful", "idle")), key=lambda key: shares[key])
         shares[largest] += shares["idle"]
         shares["idle"] = Fraction(0)
     return whole(shares, ceil(total))
@@ -128,9 +126,9 @@ def _unit_slots(records: Records, array: Array, cube: AttributionCube, unit: str
 
 
 def _busy_cycles(records: Records, clock_hz: int) -> NDArray[Any]:
-    """Of each command the cycles in which MACs run: neither loading, fill and drain nor a stretch by shared ports."""
+    """Of each command the cycles in which MACs run: those of none of the phases that are charged to a cause."""
     stretches = records.stretches()
-    other = [number for number, name in enumerate(records.names) if name in NOT_BUSY]
+    other = [number for number, name in enumerate(records.names) if name in CAUSES.engines]
     cycles = boundaries(stretches.end_ps, clock_hz) - boundaries(stretches.start_ps, clock_hz)
     busy = np.zeros(len(records), dtype=cycles.dtype)
     np.add.at(busy, stretches.record, np.where(np.isin(stretches.phase, other), 0, cycles))

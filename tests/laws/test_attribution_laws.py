@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from token_timelines import PHASES, World, activities, jobs, simulate
 
-from archsim.ir.activity import CAUSES, Activity, to_cycles
+from archsim.ir.activity import Activity, to_cycles
+from archsim.ir.causes import CAUSES
 from archsim.ir.rows import Record
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import bound_by, critical_cycles, critical_path
@@ -29,7 +30,7 @@ def test_each_row_sums_to_the_run(activity: Activity) -> None:
     rows = cube.time_breakdown()
     assert set(rows) == set(activity.records)
     for unit, row in rows.items():
-        assert tuple(row) == CAUSES
+        assert tuple(row) == CAUSES.time
         assert sum(row.values()) == cube.cycles_total == to_cycles(activity.total_ps, activity.clock_hz)
         assert min(row.values()) >= 0
         starts = cube.timelines[unit].start_ps.tolist()
@@ -44,10 +45,10 @@ def test_marginals_of_one_cube(activity: Activity) -> None:
     cube = attribute(activity)
     for unit, row in cube.time_breakdown().items():
         layers = cube.by_layer(unit)
-        for cause in CAUSES:
+        for cause in CAUSES.time:
             assert sum(causes.get(cause, 0) for causes in layers.values()) == row[cause]
         stalls = sum(n for found in cube.stalls([unit]).values() for n in found.values())
-        wanted = [c for c in CAUSES if c.startswith("stall_")] + ["launch", "imbalance"]
+        wanted = [c for c in CAUSES.time if c.startswith("stall_")] + ["launch", "imbalance"]
         assert stalls == sum(row[cause] for cause in wanted)
 
 

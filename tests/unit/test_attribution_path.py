@@ -12,7 +12,7 @@ from fixtures_timeline import NS, UNITS, activity, record, tile_pipeline
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
-from archsim.ir.causes import SLOTS
+from archsim.ir.causes import CAUSES
 from archsim.ir.records import Records
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import HOST, bound_by, critical_cycles, critical_path
@@ -126,7 +126,7 @@ def test_slots_of_two_tiles() -> None:
     used = tuple(replace(r, macs=50, slots_per_cycle=4) for r in run.records[UNITS[1]])
     run = replace(run, records={**run.records, UNITS[1]: Records.of(UNITS[1], used)})
     found = slots(run, FakeArray("mxu", 10**9, Fraction(8)))
-    assert tuple(found) == SLOTS
+    assert tuple(found) == CAUSES.slots
     assert nonzero(found) == {
         "useful": 100,
         "edge_underfill": 28 * 4 - 100,

@@ -97,7 +97,8 @@ def outcomes(
     def other(more: int, energy_j: float = 0.0) -> Result:
         cycles = base.cycles_total + more
         latency = base.latency_s + more * 1e-9
-        return replace(base, cycles_total=cycles, latency_s=latency, energy_j=base.energy_j + energy_j)
+        figures = {"cycles_total": cycles, "latency_s": latency, "energy_j": base.energy_j + energy_j}
+        return replace(base, figures={**base.figures, **figures})
 
     def keep(chip: Architecture) -> Result | None:
         asked.append(chip)

@@ -17,12 +17,14 @@ from archsim.base.errors import SimulationError
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.ir.activity import Activity, DramStats
+from archsim.ir.figure_table import FIGURES, RunQuantities
+from archsim.ir.figures import MemoryFigures
 from archsim.ir.result import FIRST_SCHEMA, LayerResult
 from archsim.lab.compare.figures import figures as compared_figures
 from archsim.lab.compare.runs import compare
 from archsim.lab.run import warnings_of_run
 from archsim.lab.run.account import array_time, macs_by_engine
-from archsim.lab.run.dram_figures import dram_figures
+from archsim.lab.run.dram_figures import dram_parts
 from archsim.lab.what_if.variants import NO_VOLTAGE, variants
 from archsim.lab.what_if.why import WhatIf
 from archsim.report.kit.number_format import NONE, counted
@@ -126,6 +128,12 @@ def test_the_peak_of_formats_is_that_of_the_best_pair_used() -> None:
 # DRAM
 
 
+def quantities(memories: dict[str, MemoryFigures]) -> RunQuantities:
+    """Of a run that did nothing but move data."""
+    times, macs, joules = (0, 1e-6, 1e-6), (0, 0, 0, Fraction(1), Fraction(1)), (0.0, 0.0, 0.0, 0.0)
+    return RunQuantities(small_chip(), None, {}, *times, *macs, *joules, memories, 0)
+
+
 def stats(read: int, useful: int, peak: int) -> DramStats:
     return DramStats(read, 0, useful, 0, 3, 1, 0, 1, 0, peak)
 
@@ -134,11 +142,16 @@ def test_the_share_of_dram_is_the_busiest_memorys() -> None:
     base = activity(record(ARRAY, 0, (0, 0, 1000)))
     run = replace(base, dram={"near": stats(800, 700, 10**9), "far": stats(200, 200, 10**12)})
     layer = replace(row("l0", 1000), dram_read_bytes=1000)
-    found = dram_figures(run, [layer], 1e-6)
-    assert found["memories"]["near"]["bandwidth_utilization"] == pytest.approx(0.8)
-    assert found["memories"]["far"]["bandwidth_utilization"] == pytest.approx(2e-4)
-    assert found["bandwidth_utilization"] == found["memories"]["near"]["bandwidth_utilization"]
-    assert (found["read_bytes"], found["useful_bytes"], found["peak_bytes_per_s"]) == (1000, 900, 10**9 + 10**12)
+    found = dram_parts(run, [layer], 1e-6)
+    assert found["near"]["bandwidth_utilization"] == pytest.approx(0.8)
+    assert found["far"]["bandwidth_utilization"] == pytest.approx(2e-4)
+    parts = quantities(found)
+    share, read, useful = (
+        FIGURES[f"dram.{name}"].run(parts) for name in ("bandwidth_utilization", "read_bytes", "useful_bytes")
+    )
+    assert (share, read, useful) == (found["near"]["bandwidth_utilization"], 1000, 900)
+    with pytest.raises(SimulationError, match="DRAM bytes are not conserved"):
+        dram_parts(run, [row("l0", 1000)], 1e-6)
 
 
 def test_bytes_that_nobody_asked_for_are_warned_of() -> None:

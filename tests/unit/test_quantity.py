@@ -26,7 +26,7 @@ def test_every_number_of_a_result_has_a_unit() -> None:
         ("dram.peak_bytes_per_s", "B/s"),
         ("dram.read_bytes", "B"),
         ("energy_breakdown_j.l1", "J"),
-        ("energy_breakdown_j.core_w", "W"),
+        ("energy_breakdown_j.core_w", "J"),
         ("edp_js", "J s"),
         ("mac_breakdown.stall_dram", "MAC"),
         ("time_breakdown.core[0].array.busy", "cycles"),
@@ -36,7 +36,7 @@ def test_every_number_of_a_result_has_a_unit() -> None:
         ("requests_per_s", None),
     ],
 )
-def test_units_follow_the_key_then_the_ending(key: str, unit: str | None) -> None:
+def test_units_follow_the_tables_then_the_ending(key: str, unit: str | None) -> None:
     assert unit_of(key) == unit
 
 
@@ -58,7 +58,7 @@ def test_quantities_as_people_read_them(value: float | None, unit: str | None, t
     assert quantity(value, unit) == text
 
 
-def test_names_lose_their_unit() -> None:
-    assert [bare(key) for key in ("power_avg_w", "throughput_per_s", "utilization")] == [
-        *("power avg", "throughput", "utilization"),
+def test_figures_have_their_label_and_other_names_lose_their_unit() -> None:
+    assert [bare(key) for key in ("power_avg_w", "throughput_per_s", "power_idle_w", "cells_per_s")] == [
+        *("power, average", "throughput", "power idle", "cells"),
     ]

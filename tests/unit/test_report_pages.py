@@ -14,13 +14,14 @@ from fixtures_result import make_result
 from rich.console import Console
 
 from archsim.ir.activity import Activity
+from archsim.ir.causes import CAUSES
 from archsim.ir.program import Command, Program, Queue, Ring, Token
 from archsim.ir.result import Result
 from archsim.report.charts.overview import overview
 from archsim.report.charts.roofline import roofline
 from archsim.report.charts.stacked import StackedBar, stacked
 from archsim.report.charts.waterfall import waterfall
-from archsim.report.kit.causes import CAUSES, cause, in_order
+from archsim.report.kit.causes import cause, in_order
 from archsim.report.kit.number_format import NONE, count, number, percent, shorten, si
 from archsim.report.kit.promises import PROMISES
 from archsim.report.kit.svg import ticks
@@ -187,7 +188,7 @@ def test_terminal_fits_100_columns_without_colour(summary: dict[str, Any]) -> No
 
 def test_one_colour_per_cause() -> None:
     by_colour: dict[str, set[str]] = {}
-    for known in CAUSES:
+    for known in CAUSES.rows:
         by_colour.setdefault(known.colour, set()).add(known.key)
     assert [keys for keys in by_colour.values() if len(keys) > 1] == [{"useful", "busy"}]
     assert cause("stall_dram.weights").colour == cause("dram").colour == cause("stall_dram").colour

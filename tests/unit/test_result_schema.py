@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from archsim.ir.causes import MEANINGS
+from archsim.ir.causes import CAUSES
 from archsim.ir.result import FIRST_SCHEMA
 from archsim.lab.files import schemas
 from archsim.lab.run.job import Job
@@ -31,7 +31,7 @@ layers:
   - dense: {name: fc, out: size, act: relu}
 """
 CACHE = "  - cache: {name: rows, size: 512 B, line: 16 B, ways: 4, word: 8 B, keeps: [tables]}\n  - dma: {name: dma}\n"
-MEANT = {text.capitalize() for text in MEANINGS.values()}
+MEANT = {text.capitalize() for row in CAUSES.rows for text in (row.meaning, row.bound_meaning or row.meaning)}
 FREE = {  # mappings whose keys are names of parts, layers, units, nodes, roles or key paths
     "energy_breakdown_j", "time_breakdown", "dram.memories", "provenance.fidelity", "provenance.options.dtypes",
     "provenance.options.set", "provenance.options.lookups", "provenance.options.parameters", "details.critical",

@@ -5,40 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from archsim.ir.figure_table import DRAM, FIGURES, SAMPLE, Figure, Number
 from archsim.report.kit.quantity import unit_of
 from archsim.report.run.headline import bound_of, samples
-
-FIGURES = {
-    "cycles_total": "cycles",
-    "latency_s": "latency",
-    "throughput_per_s": "throughput",
-    "utilization_dtype": "utilization, of the formats' peak",
-    "utilization": "utilization, of the best peak",
-    "macs": "MACs",
-    "macs_array": "MACs on arrays",
-    "macs_vector": "MACs on vector units",
-    "macs_host": "MACs on the host",
-    "energy_j": "energy",
-    "energy_chip_j": "energy on chip",
-    "edp_js": "energy x delay",
-    "power_avg_w": "power, average",
-    "power_peak_w": "power, peak",
-    "area_mm2": "area",
-    "die_cost_usd": "die cost",
-    "dram.read_bytes": "DRAM read",
-    "dram.write_bytes": "DRAM written",
-    "dram.useful_bytes": "DRAM bytes asked for",
-    "dram.row_hit_rate": "DRAM row hits",
-    "dram.bandwidth_utilization": "of DRAM bandwidth",
-}
-EACH = {  # beside the figures of a batch
-    "per_sample.samples": "samples",
-    "per_sample.cycles": "cycles, a sample",
-    "per_sample.time_s": "time, a sample",
-    "per_sample.energy_j": "energy, a sample",
-    "per_sample.macs": "MACs, a sample",
-    "per_sample.dram_bytes": "DRAM traffic, a sample",
-}
 
 
 def figures(summaries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -48,26 +17,26 @@ def figures(summaries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     rows = []
     batches = any(samples(summary)["samples"] > 1 for summary in summaries)
-    for key, label in {**FIGURES, **(EACH if batches else {})}.items():
-        values = [_value(summary, key) for summary in summaries]
+    for row in compared(batches=batches):
+        values = [row.of(summary) for summary in summaries]
         if any(value is not None for value in values):
             ratios = [_ratio(value, values[0]) for value in values]
-            said = {"key": key, "label": _label(summaries, key, label), "unit": unit_of(key)}
+            said = {"key": row.key, "label": _label(summaries, row), "unit": unit_of(row.key)}
             rows.append({**said, "values": values, "ratios": ratios})
     return rows
 
 
-def _value(summary: Mapping[str, Any], key: str) -> float | None:
-    section, _, name = key.rpartition(".")
-    found: float | None = (summary.get(section, {}) if section else summary).get(name)
-    return found
+def compared(*, batches: bool) -> list[Figure]:
+    """The rows of the table that comparisons show, those of a sample last and for batches alone."""
+    order = ["", DRAM, *([SAMPLE] if batches else [])]
+    return [row for section in order for row in FIGURES.stored[section] if row.compared]
 
 
-def _label(summaries: Sequence[Mapping[str, Any]], key: str, label: str) -> str:
+def _label(summaries: Sequence[Mapping[str, Any]], row: Figure) -> str:
     """With what is said of the figure's bounds."""
-    said = dict.fromkeys(filter(None, (bound_of(summary, key) for summary in summaries)))
-    return f"{label} ({', '.join(said)})" if said else label
+    said = dict.fromkeys(filter(None, (bound_of(summary, row.key) for summary in summaries)))
+    return f"{row.label} ({', '.join(said)})" if said else row.label
 
 
-def _ratio(value: float | None, base: float | None) -> float | None:
+def _ratio(value: Number, base: Number) -> float | None:
     return value / base if value is not None and base else None

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from archsim.base.errors import ConfigError, nearest
-from archsim.ir import dtypes
-from archsim.ir.result import RENDERING, Result
+from archsim.ir import dtypes, result
 from archsim.lab.scenario.words import KEYS as SCENARIO_KEYS
 from archsim.lab.scenario.words import SCHEMA as SCENARIO
 
@@ -159,7 +158,7 @@ class Requirement:
 
 def public_keys() -> tuple[str, ...]:
     """First words of the keys that a requirement may name."""
-    return tuple(name for name in Result.__dataclass_fields__ if name not in (*RENDERING, "layers", "provenance"))
+    return tuple(name for name in result.public_keys() if name not in ("layers", "provenance"))
 
 
 def scalars(summary: Mapping[str, Any]) -> dict[str, float | None]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,11 +26,10 @@ from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.energy.power import by_part, power
 from archsim.ir.activity import Activity
+from archsim.ir.causes import CAUSES
+from archsim.ir.figure_table import DRAM, FIGURES, SAMPLE, RunQuantities
 from archsim.ir.figures import (
     ArchitectureFacts,
-    DramFigures,
-    FigureBounds,
-    PerSample,
     Predicted,
     Provenance,
     RepeatFacts,
@@ -41,7 +40,7 @@ from archsim.ir.mapping import ModelMapping
 from archsim.ir.result import Result
 from archsim.ir.workload import Workload
 from archsim.lab.run import warnings_of_run
-from archsim.lab.run.dram_figures import dram_figures
+from archsim.lab.run.dram_figures import dram_parts, row_hit_rate
 from archsim.lab.run.layer_rows import LayerFacts, layer_rows
 from archsim.repetition import Repetition
 from archsim.sim.attribution import AttributionCube, attribute
@@ -85,9 +84,6 @@ def macs_by_engine(workload: Workload | None, activity: Activity) -> Macs:
     return found
 
 
-OWN = ("weight_load", "fill_drain")
-
-
 def array_time(activity: Activity, cube: AttributionCube, arrays: Mapping[str, Array]) -> dict[str, dict[str, int]]:
     """Layer -> cause -> cycles, summed over ``arrays`` (unit -> the part that it is).
 
@@ -100,7 +96,11 @@ def array_time(activity: Activity, cube: AttributionCube, arrays: Mapping[str, A
         for layer, causes in cube.by_layer(unit).items():
             busy = causes.get("busy", 0)
             compute = min(busy, round(useful.get(layer, Fraction(0))))
-            own = {"compute": compute, "edge_underfill": busy - compute, **{key: causes.get(key, 0) for key in OWN}}
+            own = {
+                "compute": compute,
+                "edge_underfill": busy - compute,
+                **{key: causes.get(key, 0) for key in CAUSES.own},
+            }
             sums = found.setdefault(layer, dict.fromkeys(own, 0))
             for cause, cycles in own.items():
                 sums[cause] += cycles
@@ -123,8 +123,6 @@ def _useful_cycles(activity: Activity, unit: str, array: Array) -> dict[str, Fra
 
 
 _PS = 10**12
-# control, clock trees, pads and test logic are in no table
-BOUNDS: FigureBounds = {"area_mm2": "lower", "power_avg_w": "lower"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,31 +175,37 @@ def assemble(
     predicted = _predicted(mapping)
     seen = warnings_of_run.figures(activity, layers, predicted, cube.cycles_total)
     origin = RunOrigin(options, seed, (*warnings, *seen), repetition)
-    dram = dram_figures(activity, layers, latency_s)
     interval_s = latency_s if repetition is None else repetition.interval_ps / _PS
-    return Result(
-        workload=_facts_of(workload, activity, dtypes, macs.total),
-        architecture=chip_facts(architecture),
-        cycles_total=cube.cycles_total,
+    quantities = RunQuantities(
+        architecture=architecture,
+        workload=workload,
+        counts=activity.counts,
+        cycles=cube.cycles_total,
         latency_s=latency_s,
-        throughput_per_s=(workload.batch if workload is not None else 1) / interval_s if interval_s else 0.0,
-        macs=macs.total,
+        interval_s=interval_s,
         macs_array=macs.array,
         macs_vector=macs.vector,
         macs_host=macs.host,
-        utilization=ratio(macs.array, cube.cycles_total * peak),
-        utilization_dtype=ratio(macs.array, cube.cycles_total * used),
+        peak=peak,
+        peak_used=used,
         energy_j=energy.total_j,
         energy_chip_j=energy.chip_j,
         power_avg_w=watts.avg_w,
         power_peak_w=watts.peak_w,
         power_window_s=watts.window_s,
-        edp_js=energy.total_j * latency_s,
         area_mm2=fsum(area.values()),
-        die_cost_usd=None,
-        bounds=BOUNDS,
-        per_sample=per_sample(workload, cube.cycles_total, latency_s, energy.total_j, macs.total, dram),
-        dram=dram,
+        memories=dram_parts(activity, layers, latency_s),
+        dram_peak_bytes_per_s=sum(stats.peak_bytes_per_s for stats in activity.dram.values()),
+        row_hit_rate=row_hit_rate(activity),
+    )
+    figures = FIGURES.of_run(quantities)
+    return Result(
+        workload=_facts_of(workload, activity, dtypes, macs.total),
+        architecture=chip_facts(architecture),
+        figures=figures[""],
+        bounds=FIGURES.bounds,
+        per_sample=figures.get(SAMPLE),
+        dram={**figures[DRAM], "memories": quantities.memories},
         mac_breakdown=breakdown,
         energy_breakdown_j=energy.by_part_j(),
         time_breakdown=cube.time_breakdown(),
@@ -229,23 +233,6 @@ def _predicted(mapping: ModelMapping | None) -> dict[str, Predicted]:
             "proof": layer.proof,
         }
         for layer in (mapping.layers if mapping is not None else ())
-    }
-
-
-def per_sample(
-    workload: Workload | None, cycles: int, latency_s: float, energy_j: float, macs: int, dram: DramFigures
-) -> PerSample | None:
-    """``per_sample``: what each sample of the batch has of the run; None where the batch is not known."""
-    if workload is None:
-        return None
-    samples = workload.batch
-    return {
-        "samples": samples,
-        "cycles": cycles / samples,
-        "time_s": latency_s / samples,
-        "energy_j": energy_j / samples,
-        "macs": macs / samples,
-        "dram_bytes": (dram["read_bytes"] + dram["write_bytes"]) / samples,
     }
 
 
@@ -308,8 +295,3 @@ def _provenance(
         "repeat": origin.repeat,
         "warnings": list(dict.fromkeys(stated)),
     }
-
-
-def ratio(part: float, whole: Any) -> float:
-    """part / whole, 0 of nothing."""
-    return float(part / whole) if whole else 0.0

@@ -1,22 +1,22 @@
-"""What a run reports of its DRAM: bytes on the pins and bytes asked for, of each memory and of all, and the busiest.
+"""What figures of DRAM are made of: bytes on the pins and bytes asked for, of each part, and its row hits.
 
 ``read_bytes`` and ``write_bytes`` are bytes on the pins (whole bursts), ``useful_bytes`` those that were asked for.
-``bandwidth_utilization`` of several memories is that of the busiest one: idle bandwidth of one memory is of no use to
-data that lie in another.
+``bandwidth_utilization`` of several parts is that of the busiest one (``ir.figure_table``): idle bandwidth of one part
+is of no use to data that lie in another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
-from archsim.ir.figures import DramFigures, MemoryFigures
+from archsim.ir.figures import MemoryFigures
 from archsim.ir.result import LayerResult
 
 
-def dram_figures(activity: Activity, layers: Sequence[LayerResult], latency_s: float) -> DramFigures:
-    """``dram`` of the result. Raises SimulationError where the layers' bytes are not those on the pins."""
+def dram_parts(activity: Activity, layers: Sequence[LayerResult], latency_s: float) -> dict[str, MemoryFigures]:
+    """Each DRAM part over a run. Raises SimulationError where the layers' bytes are not those on the pins."""
     memories = {
         name: memory_figures(
             stats.read_bytes,
@@ -26,12 +26,17 @@ def dram_figures(activity: Activity, layers: Sequence[LayerResult], latency_s: f
         )
         for name, stats in activity.dram.items()
     }
+    rows = memories.values()
+    _check_conserved(layers, sum(row["read_bytes"] for row in rows), sum(row["write_bytes"] for row in rows))
+    return memories
+
+
+def row_hit_rate(activity: Activity) -> float | None:
+    """The share of bursts that found their row open; None without bursts, or without rows."""
     stats = activity.dram.values()
     hits = sum(s.row_hits for s in stats)
     rows = hits + sum(s.row_misses + s.row_conflicts for s in stats)
-    found = together(memories, hits / rows if rows else None, sum(s.peak_bytes_per_s for s in stats))
-    _check_conserved(layers, found["read_bytes"], found["write_bytes"])
-    return found
+    return hits / rows if rows else None
 
 
 def memory_figures(read: int, written: int, useful: int, possible: float) -> MemoryFigures:
@@ -41,20 +46,6 @@ def memory_figures(read: int, written: int, useful: int, possible: float) -> Mem
         "write_bytes": written,
         "useful_bytes": useful,
         "bandwidth_utilization": (read + written) / possible if possible else 0.0,
-    }
-
-
-def together(memories: Mapping[str, MemoryFigures], row_hit_rate: float | None, peak_bytes_per_s: int) -> DramFigures:
-    """``dram`` of its memories: bytes add up, the share is the busiest one's."""
-    rows = memories.values()
-    return {
-        "read_bytes": sum(row["read_bytes"] for row in rows),
-        "write_bytes": sum(row["write_bytes"] for row in rows),
-        "useful_bytes": sum(row["useful_bytes"] for row in rows),
-        "row_hit_rate": row_hit_rate,
-        "bandwidth_utilization": max((row["bandwidth_utilization"] for row in rows), default=0.0),
-        "peak_bytes_per_s": peak_bytes_per_s,
-        "memories": dict(memories),
     }
 
 

@@ -17,10 +17,11 @@ from archsim.base.units import PS_PER_S
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.ir.activity import CountKey, to_cycles
-from archsim.ir.figures import DramFigures
+from archsim.ir.figure_table import DRAM, FIGURES, GROUPS, SAMPLE, RunQuantities
+from archsim.ir.figures import MemoryFigures
 from archsim.ir.workload import Layer
-from archsim.lab.run.account import BOUNDS, chip_facts, per_sample, ratio, workload_facts
-from archsim.lab.run.dram_figures import memory_figures, together
+from archsim.lab.run.account import chip_facts, workload_facts
+from archsim.lab.run.dram_figures import memory_figures
 from archsim.lab.run.job import Job, load_chip, prepare
 from archsim.lab.run.offchip import device_of
 from archsim.memory.dram.fast_model import Refreshes
@@ -28,9 +29,6 @@ from archsim.memory.offchip import policy_of
 from archsim.sim.mac_breakdown import peak_macs_per_cycle, peak_of_dtypes
 from archsim.spec.architecture import Architecture, Host
 from archsim.spec.memories import Memory
-
-SIMULATED = ("power_peak_w", "power_window_s", "dram.row_hit_rate")  # what this model cannot know
-SIMULATED_KINDS = ("mac_breakdown.", "time_breakdown.")
 
 
 @dataclass(frozen=True)
@@ -63,34 +61,44 @@ def estimated(job: Job) -> dict[str, Any]:
         n for (_, part, action), n in found.counts.items() if action == "mac" and part in _arrays(architecture)
     )
     on_host = sum(layer.macs for layer in workload.layers if layer.kind == "host")
-    dram = _dram(architecture, expected, {name: outer.peak_bytes_per_s for name, outer in asked.options.outer.items()})
+    peaks = {name: outer.peak_bytes_per_s for name, outer in asked.options.outer.items()}
+    quantities = RunQuantities(
+        architecture=architecture,
+        workload=workload,
+        counts=expected.counts,
+        cycles=cycles,
+        latency_s=latency_s,
+        interval_s=latency_s,
+        macs_array=on_arrays,
+        macs_vector=workload.macs - on_arrays - on_host,
+        macs_host=on_host,
+        peak=peak_macs_per_cycle(architecture),
+        peak_used=peak_of_dtypes(architecture, found.dtypes),
+        energy_j=energy.total_j,
+        energy_chip_j=energy.chip_j,
+        power_avg_w=energy.total_j / latency_s if latency_s else 0.0,
+        area_mm2=fsum(tables.area_breakdown_mm2().values()),
+        memories=_dram(architecture, expected, peaks),
+        dram_peak_bytes_per_s=int(sum(peaks.values())),
+    )
+    figures = FIGURES.of_estimate(quantities)
     return {
         "workload": workload_facts(workload, found.dtypes),
         "architecture": chip_facts(architecture),
-        "cycles_total": cycles,
-        "latency_s": latency_s,
-        "throughput_per_s": workload.batch / latency_s if latency_s else 0.0,
-        "macs": workload.macs,
-        "macs_array": on_arrays,
-        "macs_vector": workload.macs - on_arrays - on_host,
-        "macs_host": on_host,
-        "utilization": ratio(on_arrays, cycles * peak_macs_per_cycle(architecture)),
-        "utilization_dtype": ratio(on_arrays, cycles * peak_of_dtypes(architecture, found.dtypes)),
-        "energy_j": energy.total_j,
-        "energy_chip_j": energy.chip_j,
-        "power_avg_w": energy.total_j / latency_s if latency_s else 0.0,
-        "power_peak_w": None,
-        "power_window_s": None,
-        "edp_js": energy.total_j * latency_s,
-        "area_mm2": fsum(tables.area_breakdown_mm2().values()),
-        "die_cost_usd": None,
-        "bounds": BOUNDS,
-        "per_sample": per_sample(workload, cycles, latency_s, energy.total_j, workload.macs, dram),
-        "dram": dram,
+        **figures[""],
+        "bounds": FIGURES.bounds,
+        "per_sample": figures[SAMPLE],
+        "dram": {**figures[DRAM], "memories": quantities.memories},
         "mac_breakdown": {},
         "energy_breakdown_j": energy.by_part_j(),
         "time_breakdown": {},
     }
+
+
+def simulated(key: str) -> bool:
+    """Whether a number of a summary is known by simulation alone, so that an estimate has none."""
+    section = key.partition(".")[0]
+    return key in FIGURES.simulated or (section in GROUPS and GROUPS[section].simulated and section != key)
 
 
 def _arrays(architecture: Architecture) -> set[str]:
@@ -128,7 +136,9 @@ def _timed(architecture: Architecture) -> list[Memory]:
     return [part for part in architecture.memories if part.kind == "dram" and part.standard != "constant"]
 
 
-def _dram(architecture: Architecture, expected: ExpectedActivity, peaks: Mapping[str, float]) -> DramFigures:
+def _dram(
+    architecture: Architecture, expected: ExpectedActivity, peaks: Mapping[str, float]
+) -> dict[str, MemoryFigures]:
     """What goes over the pins; ``peaks``: bytes per second of each DRAM."""
     latency_s = expected.total_ps / PS_PER_S
     memories = {}
@@ -139,4 +149,4 @@ def _dram(architecture: Architecture, expected: ExpectedActivity, peaks: Mapping
                 for way in ("pin_read_bytes", "pin_write_bytes", "read_bytes", "write_bytes")
             )
             memories[part.name] = memory_figures(read, written, sum(asked), peaks.get(part.name, 0.0) * latency_s)
-    return together(memories, None, int(sum(peaks.values())))
+    return memories

@@ -15,6 +15,7 @@ import pandas as pd
 
 from archsim.base.plain import visible
 from archsim.base.writable import write_all
+from archsim.ir.causes import CAUSES
 from archsim.ir.result import Summary
 from archsim.lab.kit import tabular
 from archsim.lab.kit.options import scalars
@@ -97,7 +98,7 @@ def _layer_causes(summary: Summary) -> pd.DataFrame:
         name = layer["name"]
         rows += [(name, CRITICAL, key, "", cycles) for key, cycles in critical.get(name, {}).items() if cycles]
         waits = ((key.partition("."), cycles) for key, cycles in layer["stalls"].items() if cycles)
-        rows += [(name, WAITED, key.removeprefix("stall_"), operand, cycles) for (key, _, operand), cycles in waits]
+        rows += [(name, WAITED, CAUSES.bound_of[key], operand, cycles) for (key, _, operand), cycles in waits]
     return pd.DataFrame(rows, columns=["layer", "split", "cause", "operand", "cycles"])
 
 

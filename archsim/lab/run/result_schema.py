@@ -9,16 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from types import UnionType
-from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from types import UnionType, new_class
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from archsim.ir import result
-from archsim.ir.causes import MEANINGS, SINCE_SECOND
-from archsim.ir.keys import SECOND, TABLE, TEXT, CauseKeys, ItemTypes, ResultKey
+from archsim.ir.causes import CAUSES, CauseKeys
+from archsim.ir.figure_table import FIGURES, FigureKeys
+from archsim.ir.keys import SECOND, TABLE, TEXT, ItemTypes, ResultKey
 from archsim.report.run.details import RunDetails
 
 Json = dict[str, Any]
 _PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
+_Bound = Literal["lower", "estimate"]
+BOUND_SAYS = "What the {} is of the real one: a lower bound or an estimate."
 _DETAILS = Annotated[RunDetails, ResultKey(TABLE, "What pages draw beyond the public keys.")]
 
 
@@ -65,7 +79,38 @@ def _fields(kind: Any) -> dict[str, _Field]:
         absent = set() if kind is result.LayerResult else absent  # which writes all of its keys
     else:
         absent = set(kind.__optional_keys__)
-    return {name: _Field(hint, name in absent) for name, hint in hints.items()}
+    found: dict[str, _Field] = {}
+    for name, hint in hints.items():
+        listed = next((item for item in _said(hint) if isinstance(item, FigureKeys)), None)
+        if listed is None:
+            found[name] = _Field(hint, name in absent)
+        elif listed == FigureKeys():
+            found |= _fields(_of_figures(listed))
+        else:
+            found[name] = _Field(_with_figures(hint, listed), name in absent)
+    return found
+
+
+def _of_figures(listed: FigureKeys) -> Any:
+    """A TypedDict of the figures of a section, or of those that have a bound."""
+    if listed.bounds:
+        rows = [FIGURES[key] for key in FIGURES.bounds]
+        keys = {row.key: Annotated[_Bound, ResultKey(TEXT, BOUND_SAYS.format(row.short or row.label))] for row in rows}
+    else:
+        rows = FIGURES.stored[listed.section]
+        keys = {row.name: Annotated[row.type, ResultKey(row.unit, row.says, row.since)] for row in rows}
+    if listed.also is not None:
+        keys |= get_type_hints(listed.also, include_extras=True)
+    made = new_class(listed.section or "figures", (TypedDict,), exec_body=lambda own: own.update(__annotations__=keys))
+    made.__doc__ = listed.says
+    return made
+
+
+def _with_figures(hint: Any, listed: FigureKeys) -> Any:
+    """The hint of an object of figures with their keys, and None where it may be None."""
+    made, bare = _of_figures(listed), get_args(hint)[0]
+    inner = made | None if type(None) in get_args(bare) else made
+    return Annotated[(inner, *_said(hint))]
 
 
 def _object(keys: Mapping[str, _Field]) -> Json:
@@ -126,8 +171,10 @@ def _causes(hint: Any, causes: CauseKeys) -> Json:
         return {"type": "object", "patternProperties": {pattern: value}, "additionalProperties": False}
     return {
         "type": "object",
-        "properties": {name: {**value, "description": MEANINGS[name].capitalize() + "."} for name in causes.names},
-        "required": [name for name in causes.names if causes.whole and name not in SINCE_SECOND],
+        "properties": {
+            name: {**value, "description": CAUSES.meaning(name).capitalize() + "."} for name in causes.names
+        },
+        "required": [name for name in causes.names if causes.whole and name not in CAUSES.since_second],
         "additionalProperties": False,
     }
 
@@ -143,7 +190,7 @@ def _further(hint: Any) -> Json:
     """What the second schema requires inside a value."""
     said, bare = _said(hint), get_args(hint)[0] if get_origin(hint) is Annotated else hint
     if any(isinstance(item, CauseKeys) and item.whole for item in said):
-        return {"required": list(SINCE_SECOND)}
+        return {"required": list(CAUSES.since_second)}
     if is_typeddict(bare) or is_dataclass(bare):
         return _added(_fields(bare))
     return next(_inside(get_origin(bare), get_args(bare)), {})

@@ -27,3 +27,4 @@ KEYS = (
     "idle_breakdown_w",
     "streams",
 )
+MORE_IS_BETTER = ("slack_min_s",)  # of the numbers that only scenarios have

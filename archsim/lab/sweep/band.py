@@ -5,7 +5,8 @@ Measured by ``studies/validation/cost_band.py`` and stored in ``bands.json`` bes
 definition): a width of logarithms for latency and for energy, on chips of one core and of many. What is derived from
 one of them alone has its band (cycles, throughput, utilization: latency's; what a sample takes: energy's); what is a
 product or a quotient of both has the sum of both, which no pair exceeds that keeps within each (EDP, power). Areas,
-prices, bytes and counts of operations have none. Figures of simulated rows have none.
+prices, bytes and counts of operations have none. The table of figures says it of each (``ir.figure_table``). Figures
+of simulated rows have none.
 """
 
 from __future__ import annotations
@@ -17,16 +18,11 @@ from math import exp
 from typing import Any
 
 from archsim.base.errors import ConfigError
+from archsim.ir.figure_table import FIGURES as TABLE
+from archsim.ir.figure_table import GROUPS
 from archsim.lab.sweep.cases import CLASSES, FIGURES, class_of
 
 SUITE, FILE, SCHEMA = "cost_band", "bands.json", "archsim.cost_band/1"
-LATENCY, ENERGY = FIGURES
-DERIVED: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("latency_s", "cycles_total", "throughput_per_s", "utilization", "utilization_dtype"), (LATENCY,)),
-    **dict.fromkeys(("per_sample.cycles", "per_sample.time_s"), (LATENCY,)),
-    **dict.fromkeys(("energy_j", "energy_chip_j", "per_sample.energy_j", "energy_breakdown_j"), (ENERGY,)),
-    **dict.fromkeys(("edp_js", "power_avg_w"), (LATENCY, ENERGY)),
-}
 WORDS = {"one_core": "chips of one core", "many_cores": "chips of many cores"}
 
 Bands = Mapping[str, Mapping[str, float]]  # class -> latency_s | energy_j -> width of logarithms
@@ -34,9 +30,10 @@ Bands = Mapping[str, Mapping[str, float]]  # class -> latency_s | energy_j -> wi
 
 def derived_from(key: str) -> tuple[str, ...]:
     """Which of latency and energy the error of a figure follows, () for one that has no band."""
-    if key.startswith("dram.") and key.endswith("bandwidth_utilization"):
-        return (LATENCY,)
-    return DERIVED.get(key) or DERIVED.get(key.partition(".")[0], ())
+    row, section = TABLE.get(key), key.partition(".")[0]
+    if row is not None:
+        return row.band
+    return GROUPS[section].band if section in GROUPS else ()
 
 
 def width(bands: Bands, key: str, cores: int) -> float:

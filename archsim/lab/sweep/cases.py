@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from archsim.base.errors import ConfigError
+from archsim.ir.figure_table import ENERGY, LATENCY
 
 OK, IMPOSSIBLE, FAILED = "ok", "impossible", "failed"
 ONE_CORE, MANY_CORES = "one_core", "many_cores"
 CLASSES = (ONE_CORE, MANY_CORES)
-FIGURES = ("latency_s", "energy_j")
+FIGURES = (LATENCY, ENERGY)
 PERCENT = 95
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from archsim.base import units
+from archsim.ir.figure_table import FIGURES
 from archsim.lab.kit.options import Requirement
-from archsim.lab.run.account import BOUNDS
 from archsim.lab.sweep import band, ranks
 from archsim.lab.sweep.form import SweepGoal
 from archsim.lab.sweep.publish import WITHIN
@@ -168,7 +168,7 @@ def _bounds(table: SweepTable) -> list[str]:
         *(goal.key for goal in table.goals),
         *(Requirement.parse(text).key for text in table.attrs["constraints"]),
     ]
-    bounds = dict(BOUNDS)
+    bounds = FIGURES.bounds
     found = [key for key in dict.fromkeys(judged) if key in bounds]
     return [f"{' and '.join(found)}: {bounds[found[0]]} bound, overheads are not modelled."] if found else []
 

@@ -24,7 +24,9 @@ from dataclasses import dataclass, field, replace
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.base.units import PS_PER_S
+from archsim.ir.figure_table import FIGURES
 from archsim.lab.kit.options import Requirement
+from archsim.lab.scenario.words import MORE_IS_BETTER as SCENARIO_MORE_IS_BETTER
 from archsim.lab.sweep import schema
 from archsim.lab.sweep.axis import SweepAxis, axis
 from archsim.spec.nodes import FileNode, Mark, parse
@@ -93,12 +95,6 @@ def _fits(key: str, node: FileNode) -> bool:
     found = Problems()
     validate(schema.SweepSection, FileNode({**_EVERY, key: node}, node.mark), "", found)
     return not found.found
-
-
-MORE_IS_BETTER = (
-    "throughput_per_s", "utilization", "utilization_dtype", "slack_min_s", "dram.row_hit_rate",
-    "dram.bandwidth_utilization",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +273,13 @@ def goal_of(text: str) -> SweepGoal:
     if match is None:
         raise ConfigError(f"found {text!r}; allowed a number of the result such as latency_s, or 'max utilization'")
     way, key = match[1], match[2]
-    return SweepGoal(key, way == "max" if way else key in MORE_IS_BETTER)
+    return SweepGoal(key, way == "max" if way else more_is_better(key))
+
+
+def more_is_better(key: str) -> bool:
+    """Whether a sweep looks for the most of a number of a model's or a scenario's result unless it is told."""
+    row = FIGURES.get(key)
+    return row.more_is_better if row is not None and row.key == key else key in SCENARIO_MORE_IS_BETTER
 
 
 def _constraint(text: str, node: FileNode, path: str, problems: Problems) -> Requirement | None:

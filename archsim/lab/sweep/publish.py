@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from archsim.base.plain import visible
+from archsim.ir.figure_table import FIGURES
 from archsim.lab.kit.options import Requirement
-from archsim.lab.run.account import BOUNDS
 from archsim.lab.sweep.form import goal_of
 from archsim.lab.sweep.worker import COST
 from archsim.report.kit.number_format import NONE, number
@@ -47,7 +47,7 @@ def publication(front: pd.DataFrame) -> pd.DataFrame:
 
 def _worded(key: str) -> str:
     """A figure in words, and whether it is a bound."""
-    bound = dict(BOUNDS).get(key)
+    bound = FIGURES.bounds.get(key)
     return bare(key) if bound is None else f"{bare(key)}, {bound} bound"
 
 

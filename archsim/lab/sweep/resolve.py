@@ -13,7 +13,7 @@ from archsim.base.errors import ArchsimError, ConfigError, nearest, placed
 from archsim.ir.workload import Workload
 from archsim.lab.kit.options import public_keys
 from archsim.lab.kit.text import read_text
-from archsim.lab.run.estimate import SIMULATED, SIMULATED_KINDS
+from archsim.lab.run.estimate import simulated
 from archsim.lab.scenario.find import LoadedScenario, is_scenario
 from archsim.lab.scenario.find import load as load_scenario
 from archsim.lab.scenario.words import KEYS
@@ -178,5 +178,5 @@ def _check_goals(sweep: Sweep, known: Sequence[str], what: str, problems: Proble
         if key.partition(".")[0] not in known:
             hint = nearest(key, known)
             problems.add(mark, path, f"no '{key}' in {what}{hint}; it has: {', '.join(known)}")
-        elif sweep.fidelity == COST and (key in SIMULATED or key.startswith(SIMULATED_KINDS)):
+        elif sweep.fidelity == COST and simulated(key):
             problems.add(mark, path, f"'{key}' is known by simulation alone; allowed with fidelity fast or exact")

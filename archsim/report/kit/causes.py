@@ -1,67 +1,19 @@
-"""The causes that time and MAC slots are charged to: order, label and colour for every page (meanings: ``ir.causes``).
-
-Colours begin from the Okabe-Ito set (Okabe and Ito, "Color Universal Design", 2008), which stays apart under
-the common forms of colour blindness; the rest are tints and greys that differ from it in lightness.
-"""
+"""Words, colours and order of causes for every page; all of them are columns of ``archsim.ir.causes``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-from archsim.ir.causes import MEANINGS
+from archsim.ir.causes import CAUSES, CauseKind, StallCause
 
-
-@dataclass(frozen=True, slots=True)
-class StallCause:
-    """``key`` as in the summary, ``label`` and ``meaning`` for people, ``colour`` as #rrggbb."""
-
-    key: str
-    label: str
-    colour: str
-    meaning: str
-
-
-_DRAWN = (  # key, label, colour
-    ("useful", "useful MACs", "#0072B2"),
-    ("busy", "busy", "#0072B2"),
-    ("edge_underfill", "edge underfill", "#56B4E9"),
-    ("dtype_loss", "dtype loss", "#B3D9F2"),
-    ("fill_drain", "fill and drain", "#009E73"),
-    ("weight_load", "weight load", "#7FCDB0"),
-    ("stall_dram", "waits for DRAM", "#D55E00"),
-    ("stall_noc", "waits for on-chip moves", "#CC79A7"),
-    ("stall_sram_port", "waits for SRAM port", "#E69F00"),
-    ("stall_compute", "waits for compute", "#7A6BA8"),
-    ("stall_dependency", "waits for dependency", "#7B2D43"),
-    ("launch", "launch", "#C9B458"),
-    ("imbalance", "imbalance", "#8A8D3C"),
-    ("idle", "idle", "#D5DAE0"),
-)
-CAUSES = tuple(StallCause(key, label, colour, MEANINGS[key]) for key, label, colour in _DRAWN)
-
-_BY_KEY = {cause.key: cause for cause in CAUSES}
 _UNKNOWN_COLOUR = "#5F6873"
-
-BOUND_CAUSE = {  # bound_by of a layer, and causes on the critical path -> the cause they are drawn as
-    "compute": "busy",
-    "dram": "stall_dram",
-    "noc": "stall_noc",
-    "sram_port": "stall_sram_port",
-    "dependency": "stall_dependency",
-    "launch": "launch",
-    "imbalance": "imbalance",
-}
+_WAITS = "waits for "  # how the labels of waits begin
 
 
 def cause(key: str) -> StallCause:
-    """The cause of a summary key; the operand of ``stall_dram.weights`` is dropped; unknown keys are grey."""
-    base = _base(key)
-    return _BY_KEY.get(base) or StallCause(base, base.replace("_", " "), _UNKNOWN_COLOUR, "")
-
-
-def _base(key: str) -> str:
+    """The row of a key or bound; the operand of ``stall_dram.weights`` is dropped; unknown words are grey."""
     word = key.partition(".")[0]
-    return BOUND_CAUSE.get(word, word)
+    return CAUSES.get(word) or StallCause(word, word.replace("_", " "), _UNKNOWN_COLOUR, CauseKind.DONE, "")
 
 
 def label(key: str) -> str:
@@ -70,22 +22,26 @@ def label(key: str) -> str:
     return f"{cause(key).label} ({operand})" if operand else cause(key).label
 
 
-def in_order(keys: list[str]) -> list[str]:
-    """``keys`` in the order of ``CAUSES``; unknown ones last, by name; operands of one cause by name."""
-    position = {known.key: index for index, known in enumerate(CAUSES)}
-    return sorted(keys, key=lambda key: (position.get(_base(key), len(CAUSES)), key))
+def in_order(keys: Iterable[str]) -> list[str]:
+    """``keys`` in the order of the table; unknown ones last, by name; operands of one cause by name."""
+    return sorted(keys, key=lambda key: (CAUSES.place(key.partition(".")[0]), key))
 
 
 def waiting(key: str) -> str:
     """What is waited for, without the verb: ``stall_dram.weights`` as ``DRAM (weights)``."""
-    return label(key).removeprefix("waits for ")
+    return label(key).removeprefix(_WAITS)
 
 
 def bound_label(bound_by: str) -> str:
     """``sram_port`` as ``SRAM port``, ``compute`` as it is."""
-    return bound_by if bound_by == "compute" else waiting(BOUND_CAUSE.get(bound_by, bound_by))
+    return bound_by if cause(bound_by).kind is CauseKind.WORK else waiting(bound_by)
 
 
 def bound_colour(bound_by: str) -> str:
     """The colour of a layer's ``bound_by``."""
-    return cause(BOUND_CAUSE.get(bound_by, bound_by)).colour
+    return cause(bound_by).colour
+
+
+def mended_by(key: str) -> str:
+    """Which parts of a chip have keys against a cause: ``dram or dma``; '' where none has."""
+    return " or ".join(cause(key).mended_by)

@@ -1,34 +1,20 @@
-"""What the numbers of a result are in: by their key where a table has it, else by the unit that the name ends in."""
+"""What the numbers of a result are in: by the row of the figure, else by the unit that the name ends in."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_type_hints
 
+from archsim.ir.figure_table import FIGURES, GROUPS
+from archsim.ir.figures import ArchitectureFacts, WorkloadFacts
+from archsim.ir.keys import COUNT as A_COUNT
+from archsim.ir.keys import RATIO, ResultKey
 from archsim.report.kit.number_format import NONE, count, number, percent, si
 
 COUNT, SHARE = "1", "share"
-BY_KEY = {
-    "cycles_total": "cycles",
-    "macs": "MAC",
-    "macs_array": "MAC",
-    "macs_vector": "MAC",
-    "macs_host": "MAC",
-    "workload.macs": "MAC",
-    "workload.layers": COUNT,
-    "workload.parameters": COUNT,
-    "architecture.peak_macs_per_s": "MAC/s",
-    "dram.peak_bytes_per_s": "B/s",
-    "throughput_per_s": "1/s",
-    "utilization": SHARE,
-    "utilization_dtype": SHARE,
-    "per_sample.samples": COUNT,
-    "per_sample.cycles": "cycles",
-    "per_sample.macs": "MAC",
-    "dram.row_hit_rate": SHARE,
-    "dram.bandwidth_utilization": SHARE,
-}
-BY_SECTION = {"mac_breakdown": "MAC", "time_breakdown": "cycles"}  # every number below
+_SHOWN = {A_COUNT: COUNT, RATIO: SHARE}  # units of keys that are none of a quantity -> how they are shown
 PLAIN = {"mm2": "mm\N{SUPERSCRIPT TWO}", "USD": "USD", "1/s": "/s"}  # without prefixes -> as people write them
 BY_ENDING = {
     "_bytes": "B", "_hz": "Hz", "_js": "J s", "_j": "J", "_w": "W", "_s": "s", "_mm2": "mm2", "_usd": "USD",
@@ -36,24 +22,40 @@ BY_ENDING = {
 
 
 def unit_of(key: str) -> str | None:
-    """``latency_s`` as 's', ``energy_breakdown_j.l1`` as 'J', shares as 'share', counts as '1'; None where neither the
-    key nor its name says."""
-    section = key.partition(".")[0]
-    if key in BY_KEY:
-        return BY_KEY[key]
-    if key.startswith("dram.memories."):
-        return unit_of(f"dram.{key.rpartition('.')[2]}")
-    if section in BY_SECTION:
-        return BY_SECTION[section]
-    for name in dict.fromkeys((key, section)):
-        for ending, unit in BY_ENDING.items():
-            if name.endswith(ending) and not name.endswith("_per_s"):
-                return unit
-    return None
+    """``latency_s`` as 's', ``energy_breakdown_j.l1`` as 'J', shares as 'share', counts as '1'; None where neither a
+    table nor the name says."""
+    section, row = key.partition(".")[0], FIGURES.get(key)
+    if row is not None:
+        return _SHOWN.get(row.unit, row.unit)
+    if section in GROUPS:
+        return GROUPS[section].unit
+    return _facts().get(key) or _ending(key) or _ending(section)
+
+
+def _ending(name: str) -> str | None:
+    """The unit that a name ends in."""
+    if name.endswith("_per_s"):
+        return None
+    return next((unit for ending, unit in BY_ENDING.items() if name.endswith(ending)), None)
+
+
+@cache
+def _facts() -> Mapping[str, str]:
+    """Units of the numbers that say what was run, and on what."""
+    found = {}
+    for section, kind in (("workload", WorkloadFacts), ("architecture", ArchitectureFacts)):
+        for name, hint in get_type_hints(kind, include_extras=True).items():
+            said = next(item for item in hint.__metadata__ if isinstance(item, ResultKey))
+            found[f"{section}.{name}"] = _SHOWN.get(said.unit, said.unit)
+    return found
 
 
 def bare(key: str) -> str:
-    """A key in words, without the unit that it ends in: ``power_avg_w`` as 'power avg'."""
+    """A figure as people call it: ``power_avg_w`` as 'power, average'; another key in words, without the unit that it
+    ends in."""
+    row = FIGURES.get(key)
+    if row is not None:
+        return row.label
     ending = next((ending for ending in ("_per_s", *BY_ENDING) if key.endswith(ending)), "")
     return key.removesuffix(ending).replace("_", " ")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.report.kit.causes import bound_label, cause
+from archsim.ir.causes import CAUSES
+from archsim.report.kit.causes import bound_label, cause, mended_by
 from archsim.report.kit.number_format import NONE, count, percent, shorten
 
 LAYERS = 3
@@ -31,11 +32,19 @@ def _row(rank: int, key: str, cycles: int, places: list[tuple[int, str]], total:
     return {
         "rank": str(rank),
         "name": bound_label(key),
+        "tip": _tip(key),
         "colour": cause(key).colour,
         "cycles": count(cycles),
         "share": percent(cycles, total),
         "layers": ", ".join(f"{shorten(layer, 30)} {count(size)}" for size, layer in most if size),
     }
+
+
+def _tip(key: str) -> str:
+    """What a cause on the critical path means, and which parts of the chip can mend it."""
+    said = CAUSES.meaning(key) if CAUSES.get(key) else ""
+    parts = mended_by(key)
+    return f"{said}; keys of {parts} can mend it" if parts else said
 
 
 def by_gain(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

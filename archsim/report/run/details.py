@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from archsim.ir.causes import BOUNDS
+from archsim.ir.causes import CauseKeys
 from archsim.ir.figures import Predicted, Refinement
-from archsim.ir.keys import COUNT, RATIO, SECOND, TABLE, TEXT, CauseKeys, ItemTypes, ResultKey
+from archsim.ir.keys import COUNT, RATIO, SECOND, TABLE, TEXT, ItemTypes, ResultKey
 
 StretchDetails = Annotated[list[Any], ItemTypes((int, int, str, str))]
 LinkDetails = Annotated[list[int], ItemTypes((int, int, int))]
@@ -132,7 +132,7 @@ class RunDetails(TypedDict):
     """What pages draw beyond the public keys; not meant to be read by others."""
 
     critical: Annotated[
-        Mapping[str, Annotated[Mapping[str, int], CauseKeys(BOUNDS)]],
+        Mapping[str, Annotated[Mapping[str, int], CauseKeys("bounds")]],
         ResultKey("cycles", "Cycles on the critical path by layer and cause; sums to cycles_total."),
     ]
     area_breakdown_mm2: Annotated[Mapping[str, float], ResultKey("mm2", "Area by part; sums to area_mm2.")]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from archsim.report.kit.number_format import NONE, count, counted, number, percent, si
+from archsim.ir.figure_table import FIGURES, SAMPLE, Figure
+from archsim.report.kit.number_format import counted, percent, si
+from archsim.report.kit.quantity import shown
 
 _USUAL = {"set": {}, "on_unsupported": "error"}  # what a title need not repeat
+USED = "utilization_dtype"
 _DOT = " \N{MIDDLE DOT} "
 
 HeadlineFigure = tuple[str, str, str]  # name, figure with unit, remark
@@ -38,31 +42,42 @@ def _option(key: str, value: Any) -> str:
 
 
 def headline(summary: Mapping[str, Any]) -> list[HeadlineFigure]:
-    """Eight figures: time, use, energy, power, traffic, area; then use of the best peak, where the formats used have
-    another, and the time and energy of a sample of a batch."""
-    return [*_figures(summary), *_best(summary), *_each(summary)]
+    """The figures that the table of figures has in the headline, in its order: of a batch also those of a sample, use
+    of the best peak where the formats used have another."""
+    rows = (row for row in FIGURES.shown if _is_shown(row, summary))
+    return [(row.short or row.label, _text(row, summary), _remark(row, summary)) for row in rows]
 
 
-def _figures(summary: Mapping[str, Any]) -> list[HeadlineFigure]:
-    dram, area = summary["dram"], summary["area_mm2"]
-    moved = (dram["read_bytes"] or 0) + (dram["write_bytes"] or 0)
-    peak = f"peak {si(summary['power_peak_w'], 'W', 3)}"
-    return [
-        ("latency", si(summary["latency_s"], "s"), f"{count(summary['cycles_total'])} cycles"),
-        ("throughput", f"{number(summary['throughput_per_s'])} /s", "samples per second"),
-        _utilization(summary),
-        ("DRAM traffic", si(moved, "B"), _of_peak(summary)),
-        ("energy", si(summary["energy_j"], "J"), f"{si(summary['energy_chip_j'], 'J')} on chip"),
-        ("power", si(summary["power_avg_w"], "W"), ", ".join(filter(None, (bound_of(summary, "power_avg_w"), peak)))),
-        ("EDP", si(summary["edp_js"], "Js"), "energy x delay"),
-        ("area", _area(area), _area_remark(summary)),
-    ]
+def _is_shown(row: Figure, summary: Mapping[str, Any]) -> bool:
+    if row.section == SAMPLE:
+        return bool(samples(summary)["samples"] > 1)
+    if row.key == "utilization":
+        return bool(_used(summary) != summary["utilization"])
+    if row.key == USED or not row.stored:
+        return True
+    return row.name in (summary.get(row.section) or {} if row.section else summary)  # which older ones need not have
 
 
-def _area_remark(summary: Mapping[str, Any]) -> str:
-    if summary["area_mm2"] is None:
-        return "a part has no figure"
-    return bound_of(summary, "area_mm2") or "parts with a figure"
+def _text(row: Figure, summary: Mapping[str, Any]) -> str:
+    return shown(row.key, _used(summary) if row.key == USED else row.of(summary))
+
+
+def _remark(row: Figure, summary: Mapping[str, Any]) -> str:
+    """What stands beside a figure: worked out here for some, else as its row says."""
+    said = _REMARKS[row.key](summary) if row.key in _REMARKS else _filled(row.remark, summary)
+    bound = bound_of(summary, row.key)
+    return said if bound in said else ", ".join(filter(None, (bound, said)))
+
+
+def _filled(remark: str, summary: Mapping[str, Any]) -> str:
+    """A remark with the figures whose keys stand in braces; cycles are whole there."""
+
+    def told(found: re.Match[str]) -> str:
+        row = FIGURES[found[1]]
+        value = row.of(summary)
+        return shown(row.key, round(value) if row.unit == "cycles" and value is not None else value)
+
+    return re.sub(r"\{([^}]+)\}", told, remark)
 
 
 def samples(summary: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -76,31 +91,24 @@ def bound_of(summary: Mapping[str, Any], key: str) -> str:
     return f"{word} bound" if word == "lower" else word
 
 
-def _each(summary: Mapping[str, Any]) -> list[HeadlineFigure]:
-    """Of a batch the time and the energy of one sample."""
-    each = samples(summary)
-    if each["samples"] < 2:
-        return []
-    moved = f"{si(each['dram_bytes'], 'B')} of DRAM"
-    return [
-        ("per sample", si(each["time_s"], "s"), f"{count(round(each['cycles']))} cycles"),
-        ("per sample", si(each["energy_j"], "J"), moved),
-    ]
+def _used(summary: Mapping[str, Any]) -> float | None:
+    """Use of the peak of the formats used; of the best peak in a summary that does not have the other."""
+    found: float | None = summary.get(USED, summary["utilization"])
+    return found
 
 
-def _utilization(summary: Mapping[str, Any]) -> HeadlineFigure:
-    """Over the peak of the formats used."""
-    peak = si(summary["architecture"]["peak_macs_per_s"], "MAC/s")
-    used = summary.get("utilization_dtype", summary["utilization"])
-    if used == summary["utilization"]:
-        return "utilization", percent(used), f"of {peak}"
-    return "utilization", percent(used), f"of {si(summary['details'].get('peak_dtype_macs_per_s'), 'MAC/s')} as used"
+def _use_of_used(summary: Mapping[str, Any]) -> str:
+    if _used(summary) == summary["utilization"]:
+        return _use_of_best(summary)
+    return f"of {si(summary['details'].get('peak_dtype_macs_per_s'), 'MAC/s')} as used"
 
 
-def _best(summary: Mapping[str, Any]) -> list[HeadlineFigure]:
-    """Over the best peak, where that is another."""
-    best, peak = summary["utilization"], si(summary["architecture"]["peak_macs_per_s"], "MAC/s")
-    return [("of best peak", percent(best), f"of {peak}")] if summary.get("utilization_dtype", best) != best else []
+def _use_of_best(summary: Mapping[str, Any]) -> str:
+    return f"of {si(summary['architecture']['peak_macs_per_s'], 'MAC/s')}"
+
+
+def _peak_power(summary: Mapping[str, Any]) -> str:
+    return f"peak {si(summary['power_peak_w'], 'W', 3)}"
 
 
 def _of_peak(summary: Mapping[str, Any]) -> str:
@@ -122,5 +130,17 @@ def busiest_memory(dram: Mapping[str, Any]) -> str:
     return str(min(memories, key=lambda name: (-memories[name]["bandwidth_utilization"], name)))
 
 
-def _area(area_mm2: float | None) -> str:
-    return NONE if area_mm2 is None else f"{number(area_mm2)} mm\N{SUPERSCRIPT TWO}"
+def _areas(summary: Mapping[str, Any]) -> str:
+    if summary["area_mm2"] is None:
+        return "a part has no figure"
+    return bound_of(summary, "area_mm2") or "parts with a figure"
+
+
+# Remarks that are more than other figures: key of the figure -> what is said of a summary.
+_REMARKS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    USED: _use_of_used,
+    "utilization": _use_of_best,
+    "dram_bytes": _of_peak,
+    "power_avg_w": _peak_power,
+    "area_mm2": _areas,
+}

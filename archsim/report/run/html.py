@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from archsim.ir.causes import CAUSES
 from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
 from archsim.report.charts.dram import dram
 from archsim.report.charts.gantt import gantt
@@ -21,7 +22,7 @@ from archsim.report.charts.stacked import StackedBar, legend, stacked
 from archsim.report.charts.treemap import treemap
 from archsim.report.charts.waterfall import waterfall
 from archsim.report.kit.assumptions import estimated, sourced
-from archsim.report.kit.causes import BOUND_CAUSE, bound_colour, bound_label, cause
+from archsim.report.kit.causes import bound_colour, bound_label, cause
 from archsim.report.kit.number_format import count, percent
 from archsim.report.kit.promises import HEADINGS, PROMISES
 from archsim.report.kit.svg import both
@@ -32,7 +33,7 @@ from archsim.report.run.dram_rows import parts_with_rows, sentence
 from archsim.report.run.headline import bound_of, headline, setting, title
 from archsim.report.run.layer_columns import HEADS, NOTE, layer_rows, totals
 from archsim.report.run.layer_rows import operand_rows, refined_rows, refinement, why_notes, why_rows
-from archsim.report.run.noc_rows import WORK, busiest, by_kind, core_bars
+from archsim.report.run.noc_rows import busiest, by_kind, core_bars
 from archsim.report.run.noc_rows import sentence as sentence_of
 from archsim.report.run.run_sentences import sentences, slow_layers
 from archsim.report.run.timeline import sentence as cores_shown
@@ -64,7 +65,7 @@ def _time(summary: Mapping[str, Any]) -> PageContent:
     total = summary["cycles_total"]
     breakdown, noc = summary["time_breakdown"], summary["details"].get("noc")
     units = [
-        StackedBar(unit, causes, percent(sum(causes.get(key, 0) for key in WORK), total))
+        StackedBar(unit, causes, percent(sum(causes.get(key, 0) for key in CAUSES.worked), total))
         for unit, causes in breakdown.items()
     ]
     cores = core_bars(breakdown) if noc else []
@@ -75,7 +76,7 @@ def _time(summary: Mapping[str, Any]) -> PageContent:
     bars = [
         StackedBar(
             layer["name"],
-            critical.get(layer["name"]) or {BOUND_CAUSE.get(layer["bound_by"], "busy"): layer["cycles_critical"]},
+            critical.get(layer["name"]) or {layer["bound_by"]: layer["cycles_critical"]},
             f"{percent(layer['cycles_critical'], total)}  {bound_label(layer['bound_by'])}",
         )
         for layer in slow

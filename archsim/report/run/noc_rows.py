@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.ir.activity import CAUSES, NocStats
+from archsim.ir.activity import NocStats
+from archsim.ir.causes import CAUSES
 from archsim.report.charts.stacked import StackedBar
 from archsim.report.kit.number_format import count, percent
 from archsim.report.run.details import NetworkDetails
 
-WORK, AFTER = ("busy", "fill_drain", "weight_load"), ("imbalance", "idle")
 BUSIEST = 5
 
 
@@ -94,7 +94,7 @@ def core_bars(breakdown: Mapping[str, Mapping[str, int]]) -> list[StackedBar]:
     """A row for each core's computing engines: what they did, waited for, and how long they were done."""
     cores: dict[str, dict[str, int]] = {}
     for unit in array_units(breakdown):
-        sums = cores.setdefault(unit.rpartition(".")[0], dict.fromkeys(CAUSES, 0))
+        sums = cores.setdefault(unit.rpartition(".")[0], dict.fromkeys(CAUSES.time, 0))
         for cause, cycles in breakdown[unit].items():
             sums[cause] += cycles
     return [StackedBar(core, causes, _note(causes)) for core, causes in sorted(cores.items(), key=_number)]
@@ -128,13 +128,13 @@ def by_kind(breakdown: Mapping[str, Mapping[str, int]]) -> list[StackedBar]:
 
 
 def _worked(causes: Mapping[str, int]) -> str:
-    return percent(_sum(causes, WORK), sum(causes.values()))
+    return percent(_sum(causes, CAUSES.worked), sum(causes.values()))
 
 
 def _note(causes: Mapping[str, int]) -> str:
     """busy, waiting, done."""
     total = sum(causes.values())
-    done, busy = _sum(causes, AFTER), _sum(causes, WORK)
+    done, busy = _sum(causes, CAUSES.done), _sum(causes, CAUSES.worked)
     return " \u00b7 ".join(percent(part, total) for part in (busy, total - busy - done, done))
 
 

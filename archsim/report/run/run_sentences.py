@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from archsim.ir.figure_table import FIGURES
 from archsim.report.kit.causes import bound_label, cause, waiting
 from archsim.report.kit.number_format import count, counted, percent, si
 from archsim.report.run.headline import busiest_memory
@@ -82,7 +83,7 @@ def _slow_layers(summary: Mapping[str, Any]) -> str:
 
 def _dram(summary: Mapping[str, Any]) -> str:
     dram = summary["dram"]
-    moved = (dram["read_bytes"] or 0) + (dram["write_bytes"] or 0)
+    moved = FIGURES["dram_bytes"].of(summary)
     if not moved:
         return ""
     busiest = busiest_memory(dram)

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from archsim.ir.activity import Activity, edge_ps, to_cycles
+from archsim.ir.causes import CAUSES
 from archsim.ir.result import LayerResult
 from archsim.ir.rows import Record
 from archsim.ir.timeline import Timeline
 from archsim.report.run.details import ShownCores, WindowDetails
 from archsim.sim.blame import phases
-from archsim.sim.holders import MOVE_STALLS
 from archsim.spec.network import queue_core
 
 ALL = 8  # cores that are all shown
@@ -183,7 +183,7 @@ def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> I
         if record.start_ps >= high_ps:
             return
         for start, end, phase in phases(record):
-            cause = MOVE_STALLS.get(phase, phase or "busy")
+            cause = CAUSES.engines.get(phase, phase or "busy")
             yield start, end, cause, "work" if record.layer == layer else "other"
 
 
