@@ -12,13 +12,18 @@ from markupsafe import Markup
 
 from archsim.base.plain import visible
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 def page(template: str, values: Mapping[str, Any]) -> str:
     """The page of a template (``title`` and ``version`` are among its values) as text."""
     style, script = (Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("report.css", "report.js"))
     return _environment().get_template(template).render({**values, "css": style, "script": script})
+
+
+def fragment(template: str, values: Mapping[str, Any]) -> str:
+    """A part of a page as text."""
+    return _environment().get_template(template).render(values)
 
 
 @cache
