@@ -29,8 +29,8 @@ Told = Mapping[str, Any]
 FEW: Mapping[Medium, int] = {TERMINAL: 10}  # layers
 WAITS: Mapping[Medium, int] = {TERMINAL: 10, MARKDOWN: 20, HTML: 20}
 SLOTS_NOTE = (
-    "The run's time is divided in the shares of its MAC slots. The parts sum to the whole, and their differences to its "
-    "difference."
+    "The run's time is divided in the shares of its MAC slots. The parts sum to the whole, and their differences to "
+    "its difference."
 )
 ROUNDED = 1e-9  # of an energy of a layer
 _CYCLES = "cycles"  # the unit whose numbers are written without it
