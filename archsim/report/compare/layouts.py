@@ -17,6 +17,7 @@ from archsim.report.kit.table import (
     HTML,
     MARKDOWN,
     PAGES,
+    REPORTS,
     TERMINAL,
     Medium,
     ReportTable,
@@ -62,7 +63,7 @@ def question(told: Told) -> ReportTable:
         TableColumn("what differs", "word"),
         *(TableColumn(name, "text", rank=at) for at, name in enumerate(names)),
     ]
-    return ReportTable("What was asked differently", columns, rows)
+    return ReportTable("What was asked differently", columns, rows, media=EVERYWHERE)
 
 
 def figures(told: Told) -> ReportTable:
@@ -78,11 +79,11 @@ def figures(told: Told) -> ReportTable:
     columns = [TableColumn("figure", "word"), TableColumn(base)]
     for rank, name in enumerate(others):
         columns += [TableColumn(name, rank=rank), TableColumn("ratio", rank=rank)]
-    return ReportTable("Figures", columns, rows)
+    return ReportTable("Figures", columns, rows, media=EVERYWHERE)
 
 
 def parts(
-    found: Told, name: str, title: str, key: str, unit: str = "", media: tuple[Medium, ...] = EVERYWHERE
+    found: Told, name: str, title: str, key: str, unit: str = "", media: tuple[Medium, ...] = REPORTS
 ) -> ReportTable:
     """Base, other and difference of each part that has any, then of all."""
     rows, unit = found[name], unit or found["unit"]

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from archsim.report.kit.number_format import count, percent, si
-from archsim.report.kit.table import MARKDOWN, NOTEBOOK, PAGES, TERMINAL, BarCell, ReportTable, TableColumn
+from archsim.report.kit.table import MARKDOWN, PAGES, TERMINAL, BarCell, ReportTable, TableColumn
 
 Found = Mapping[str, Any]
 
@@ -47,7 +47,7 @@ def histogram(found: Found) -> ReportTable:
     nanoseconds = partial(TableColumn, unit="ns", show=lambda value: f"{value:.0f}")
     columns = (nanoseconds("from"), nanoseconds("to"), TableColumn("", "bar"), TableColumn("reads", show=count))
     rows = [(row["from_ns"], row["to_ns"], BarCell(0, row["reads"] / most), row["reads"]) for row in bins]
-    return ReportTable("Reads by latency from acceptance", columns, rows, media=(TERMINAL, MARKDOWN, NOTEBOOK))
+    return ReportTable("Reads by latency from acceptance", columns, rows, media=(TERMINAL, MARKDOWN))
 
 
 def commands(found: Found) -> ReportTable:

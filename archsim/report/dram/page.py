@@ -11,7 +11,6 @@ from archsim.report.charts.parts import parts
 from archsim.report.dram import layouts, terminal
 from archsim.report.kit.part_page import PageSection, ResultKind, ResultPage, csv_text
 from archsim.report.kit.svg import both
-from archsim.report.kit.table import HTML
 
 LATENCY, COMMANDS = "latency.csv", "commands.csv"
 _ENERGY = "#0072B2"
@@ -22,7 +21,7 @@ Found = Mapping[str, Any]
 def _page(found: Found) -> ResultPage:
     """The page of a result of ``archsim dram``."""
     made = layouts.tables(found)
-    sections = [PageSection(table, _charts(name, found)) for name, table in made.items() if HTML in table.media]
+    sections = [PageSection(table, _charts(name, found)) for name, table in made.items()]
     tables = {COMMANDS: csv_text(("command", "count"), [*found["commands"].items()])}
     if found["read_latency"]:
         rows = [[*row.values()] for row in found["read_latency"]["histogram"]]

@@ -19,7 +19,7 @@ from archsim.base.errors import ConfigError
 from archsim.base.version import __version__
 from archsim.base.writable import write_all
 from archsim.report.compare import page as compare_page
-from archsim.report.kit.table import ReportTable
+from archsim.report.kit.table import HTML, ReportTable
 from archsim.report.kit.table_html import rendered
 from archsim.report.kit.table_markdown import bullets, section
 from archsim.report.kit.templates import page
@@ -98,7 +98,7 @@ def _texts(made: ResultPage) -> dict[str, str]:
 
 def html(made: ResultPage) -> str:
     """The page; equal numbers give equal bytes."""
-    sections = [rendered(each.table, 2, each.charts) for each in made.sections]
+    sections = [rendered(each.table, 2, each.charts) for each in made.sections if HTML in each.table.media]
     return page("part.html.j2", {**vars(made), "sections": sections, "version": __version__})
 
 

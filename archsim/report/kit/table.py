@@ -24,6 +24,7 @@ HTML: Medium = "html"
 NOTEBOOK: Medium = "notebook"
 EVERYWHERE: tuple[Medium, ...] = (TERMINAL, MARKDOWN, HTML, NOTEBOOK)
 PAGES: tuple[Medium, ...] = (MARKDOWN, HTML)
+REPORTS: tuple[Medium, ...] = (TERMINAL, MARKDOWN, HTML)  # a notebook shows the most important alone
 
 
 def plainly(value: Any) -> str:
@@ -118,7 +119,8 @@ class ReportTable:
 
     ``rows``: for each row as many values as ``columns``; a value is shown by its column, or is a TableCell or BarCell.
     ``note``: what a reader of a page must know first. ``total``: the last row, which sums all; absent from short forms.
-    ``below``: sentences under the table. ``media``: which of a report's media have the table. ``dim``: rows that count
+    ``below``: sentences under the table. ``media``: which of a report's media
+    have the table. ``dim``: rows that count
     for nothing. ``key``: its name on a page. ``named``: the column that names a row. ``sortable``: a page sorts it by a
     click; ``search``: what its filter looks for. ``dense``: small letters; ``broad``: wider than the text of the page.
     ``elsewhere``: where columns are found that a narrow terminal leaves out.
@@ -130,7 +132,7 @@ class ReportTable:
     note: str = ""
     total: Sequence[Any] | None = None
     below: Sequence[str] = ()
-    media: tuple[Medium, ...] = EVERYWHERE
+    media: tuple[Medium, ...] = REPORTS
     short: ShortForm | None = None
     dim: Collection[int] = field(default_factory=frozenset)
     key: str = ""

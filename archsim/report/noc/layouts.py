@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from archsim.report.kit.number_format import NONE, count
-from archsim.report.kit.table import EVERYWHERE, HTML, MARKDOWN, NOTEBOOK, BarCell, ReportTable, TableCell, TableColumn
+from archsim.report.kit.table import HTML, MARKDOWN, NOTEBOOK, REPORTS, BarCell, ReportTable, TableCell, TableColumn
 from archsim.report.run.noc_rows import links_table
 
 CURVE_NOTE = (
@@ -70,7 +70,7 @@ def _point(point: Found, top: float) -> tuple[Any, ...]:
 def busiest_links(found: Found) -> ReportTable:
     """The links that flits took the longest."""
     at = f" at {found['links_at_rate']:g} flits per node and cycle" if "links_at_rate" in found else ""
-    return links_table(as_network(found), f"Busiest links{at}", EVERYWHERE)
+    return links_table(as_network(found), f"Busiest links{at}", REPORTS)
 
 
 def as_network(found: Found) -> dict[str, Any]:

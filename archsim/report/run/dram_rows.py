@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from archsim.report.kit.number_format import count, percent, si
-from archsim.report.kit.table import MARKDOWN, NOTEBOOK, ReportTable, TableColumn
+from archsim.report.kit.table import MARKDOWN, ReportTable, TableColumn
 
 BUSY = 0.8  # of the peak: windows above it are called busy
 ROWS = 10  # of the table
@@ -51,7 +51,7 @@ def dram_table(name: str, part: DramSummary) -> ReportTable:
         TableColumn("conflicts", show=count),
     )
     rows = [_row(windows, first, last) for first, last in zip(edges, edges[1:], strict=False)]
-    return ReportTable(name, columns, rows, sentence(name, part), media=(MARKDOWN, NOTEBOOK))
+    return ReportTable(name, columns, rows, sentence(name, part), media=(MARKDOWN,))
 
 
 def _row(windows: Mapping[str, Any], first: int, last: int) -> tuple[float | None, ...]:

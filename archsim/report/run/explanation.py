@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from archsim.report.kit.number_format import NONE, count, percent
-from archsim.report.kit.table import BarCell, ReportTable, TableColumn
+from archsim.report.kit.table import TERMINAL, BarCell, ReportTable, TableColumn
 from archsim.report.kit.table_terminal import text
 
 ExplanationSummary = Mapping[str, Any]  # archsim.explain/1
@@ -40,7 +40,7 @@ def resources(chosen: ExplanationSummary, second: ExplanationSummary | None) -> 
         TableColumn("", "bar"),
         TableColumn("runner-up", unit="cycles", show=_rounded),
     )
-    return ReportTable("Resources", columns, rows)
+    return ReportTable("Resources", columns, rows, media=(TERMINAL,))
 
 
 def totals(chosen: ExplanationSummary, second: ExplanationSummary | None) -> ReportTable:
@@ -53,7 +53,7 @@ def totals(chosen: ExplanationSummary, second: ExplanationSummary | None) -> Rep
     }
     rows = [(label, chosen[key], None if second is None else second[key]) for key, label in names.items()]
     columns = (TableColumn("figure", "name"), *(TableColumn(name, show=_rounded) for name in ("chosen", "runner-up")))
-    return ReportTable("Totals", columns, rows)
+    return ReportTable("Totals", columns, rows, media=(TERMINAL,))
 
 
 def doubled(told: ExplanationSummary) -> ReportTable:
@@ -79,7 +79,7 @@ def doubled(told: ExplanationSummary) -> ReportTable:
         TableColumn("then bounded by", "text"),
     )
     failed = [f"{row['name']}: {row['reason']}" for row in told["doubled"] if row["cycles"] is None]
-    return ReportTable("What would help", columns, rows, below=failed)
+    return ReportTable("What would help", columns, rows, below=failed, media=(TERMINAL,))
 
 
 def _rounded(value: float | None) -> str:

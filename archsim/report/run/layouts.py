@@ -23,6 +23,7 @@ from archsim.report.kit.causes import bound_colour, bound_label, cause, in_order
 from archsim.report.kit.number_format import NONE, count, percent, shorten, si
 from archsim.report.kit.promises import promises_table
 from archsim.report.kit.table import (
+    EVERYWHERE,
     HTML,
     MARKDOWN,
     NOTEBOOK,
@@ -52,7 +53,6 @@ LAYERS_NOTE = (
 EMPTY = TableCell(None, "")  # of the last row: what cannot be summed
 SPAN, CRITICAL, CAUSED = "over its own span", "on the critical path", "all that it caused"
 _WIDE = (HTML, NOTEBOOK)  # media with room for every column
-_WORDS = (MARKDOWN, NOTEBOOK)  # media without the charts of a page
 
 
 def tables(summary: Summary) -> dict[str, ReportTable]:
@@ -82,7 +82,7 @@ def tables(summary: Summary) -> dict[str, ReportTable]:
 def figures(rows: Sequence[tuple[str, str, str]]) -> ReportTable:
     """The figures that stand first; pages show them as cards, a terminal two in a line."""
     columns = (TableColumn("figure", "word"), TableColumn("value"), TableColumn("remark", "text"))
-    return ReportTable("Headline", columns, rows)
+    return ReportTable("Headline", columns, rows, media=EVERYWHERE)
 
 
 def waterfall(summary: Summary) -> ReportTable:
@@ -100,11 +100,11 @@ def waterfall(summary: Summary) -> ReportTable:
         TableColumn("MAC slots", "word"),
         TableColumn("", "bar"),
         TableColumn("share", show=lambda size: percent(size, slots)),
-        TableColumn("slots", show=count, media=_WORDS),
+        TableColumn("slots", show=count, media=(MARKDOWN, NOTEBOOK)),
         TableColumn("cycles' worth", show=lambda worth: count(round(worth))),
     )
     total = ("all", EMPTY, slots, slots, cycles)
-    return ReportTable("MAC waterfall", columns, rows, total=total, media=(TERMINAL, MARKDOWN, NOTEBOOK))
+    return ReportTable("MAC waterfall", columns, rows, total=total, media=(TERMINAL, MARKDOWN))
 
 
 def units(summary: Summary) -> ReportTable:
@@ -118,7 +118,7 @@ def units(summary: Summary) -> ReportTable:
         *(TableColumn(cause(key).label, unit="cycles", show=count) for key in causes),
     ]
     rows = [(unit, *(row.get(key, 0) for key in causes)) for unit, row in found.items()]
-    return ReportTable("By unit", columns, rows, media=_WORDS)
+    return ReportTable("By unit", columns, rows, media=(MARKDOWN,))
 
 
 def bottlenecks(summary: Summary) -> ReportTable:
@@ -292,7 +292,7 @@ def energy(summary: Summary) -> ReportTable:
         TableColumn("share", show=_of(whole)),
     )
     rows = [(name, joules, joules) for name, joules in _largest_first(summary["energy_breakdown_j"])]
-    return ReportTable("Energy by part", columns, rows, total=("all", whole, whole), media=_WORDS)
+    return ReportTable("Energy by part", columns, rows, total=("all", whole, whole), media=(MARKDOWN,))
 
 
 def area(summary: Summary) -> ReportTable:
@@ -308,7 +308,8 @@ def area(summary: Summary) -> ReportTable:
         ),
         TableColumn("share", show=_of(sum(areas.values()))),
     )
-    return ReportTable("Area by part", columns, [(name, mm2, mm2) for name, mm2 in _largest_first(areas)], media=_WORDS)
+    rows = [(name, mm2, mm2) for name, mm2 in _largest_first(areas)]
+    return ReportTable("Area by part", columns, rows, media=(MARKDOWN,))
 
 
 def _largest_first(parts: Mapping[str, float]) -> list[tuple[str, float]]:
