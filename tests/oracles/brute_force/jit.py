@@ -37,5 +37,5 @@ def allocating(function: _Function) -> _Function:
     """Compile ``function`` on first call; it may make arrays. Kept on disk unless ARCHSIM_NO_CACHE=1."""
     made = numba.njit(nogil=True, error_model="numpy")(function)
     if PLACE is not None and isinstance(made, CPUDispatcher):
-        made._cache = compiled.KernelCache(made.py_func, PLACE)
+        made._cache = compiled.CompiledCache(made.py_func, PLACE)
     return cast(_Function, made)
