@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 
 import archsim as ax
-from archsim.base.plain import code
+from archsim.base.plain import code, visible
 from archsim.base.plain import markdown as escaped
 from archsim.lab.compare.runs import compare
 from archsim.lab.dram.measure import DramReplay
@@ -34,6 +34,7 @@ from archsim.report.dram import layouts as of_dram
 from archsim.report.dram import page as dram_page
 from archsim.report.dram import terminal as dram_terminal
 from archsim.report.kit import part_page, table_html, table_markdown, table_notebook, table_terminal
+from archsim.report.kit.console import PlainConsole, folded
 from archsim.report.kit.table import (
     HTML,
     MARKDOWN,
@@ -383,5 +384,9 @@ def test_what_is_hidden_or_means_something_is_text_in_every_medium() -> None:
     assert "<script" not in page and "\x1b" not in page and page.count("&lt;script&gt;") == 8
     for text in ("\n".join(table_markdown.section(made)), table_notebook.rendered(made)):
         assert "<script" not in text.replace("`<script>", "") and "\x1b" not in text
-    printed = on_terminal(lambda console: table_terminal.show(made, console))
-    assert "\x1b" not in printed and "[bold]" in printed
+    out, console = io.StringIO(), PlainConsole()
+    console.file = out
+    table_terminal.show(made, console)
+    assert "\x1b" not in out.getvalue() and "[bold]" in out.getvalue()
+    lines = folded("\n".join(table_terminal.text(made, WIDE)), None)
+    assert "\x1b" not in visible(lines, keep="\n") and "[bold]" in lines
