@@ -57,7 +57,7 @@ laws: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) -p tests.laws_page --laws-page docs/laws.md --ignore tests/unit/test_docs.py
 
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 PATH="$(abspath $(BIN)):$$PATH" $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH="$(CURDIR)" PATH="$(abspath $(BIN)):$$PATH" $(BIN)/mkdocs build --strict
 
 chip-page: $(VENV)/.dev
 	$(BIN)/python -m tests.tools.chip_page > docs/chip.md

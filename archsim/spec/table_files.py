@@ -97,11 +97,10 @@ def _expand(section: FileNode, named: FileNode, path: str, problems: Problems) -
 
 def preset(name: str) -> FileNode:
     """The numbers of a file in configs/links, each with its source. Raises ConfigError for one without."""
-    from archsim.spec import table_files
     from archsim.spec.schema_tables import Link
 
     document = read(config_files(KIND)[name])
-    link = table_files.of_node(document, Link)
+    link = of_node(document, Link)
     found = FileNode({}, document.mark)
     for key, node in document.mapping.items():
         if key not in _NOT_NUMBERS:

@@ -1,18 +1,21 @@
 """Draws the plan of rooms from the imports of the code, and puts it into the page of the architecture.
 
-A room is what stands directly under ``archsim``, and ``mapper``. A room uses another one when a file of it has a
-statement that imports from there, wherever the statement stands. A room stands one floor above the highest room that it
-uses; rooms that use one another stand on one floor. Nothing is imported: the files are parsed.
+A room is what stands directly under ``archsim``, and ``mapper``. A room uses another one when a file of it imports from
+there, in any way that ``tests.tools.rooms`` knows. A room stands one floor above the highest room that it uses; rooms
+that use one another stand on one floor.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.tools.rooms import plan
+from tests.tools.rooms import room as room_of
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -31,44 +34,15 @@ HEAD = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     '<polygon points="0,0 8,4 0,8" fill="#7a7a8a"/></marker></defs>'
 )
+DOORS = {"archsim", "__main__"}
 Uses = Mapping[str, frozenset[str]]
-
-
-def room_of(module: str) -> str:
-    """The room in which a module stands: ``archsim.pe.array`` stands in ``archsim.pe``."""
-    return ".".join(module.split(".")[: 2 if module.startswith("archsim") else 1])
-
-
-def files(tree: Path) -> Iterator[tuple[str, Path]]:
-    """Each module of the two packages with its file."""
-    for top in ("archsim", "mapper"):
-        for file in sorted((tree / top).rglob("*.py")):
-            parts = file.relative_to(tree).with_suffix("").parts
-            yield ".".join(part for part in parts if part != "__init__"), file
-
-
-def imported(text: str, module: str, package: bool) -> Iterator[str]:
-    """The modules of the two packages that a file imports anywhere in it."""
-    here = module.split(".") if package else module.split(".")[:-1]
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = ".".join(here[: len(here) - node.level + 1]) if node.level else ""
-            start = ".".join(part for part in (base, node.module or "") if part)
-            yield from (f"{start}.{name.name}" for name in node.names)
 
 
 def uses(tree: Path) -> Uses:
     """Room -> the rooms that it imports from. ``archsim`` itself and its ``__main__`` are doors and no rooms."""
-    known = {room_of(module) for module, _ in files(tree)} - {"archsim", "archsim.__main__"}
-    found: dict[str, set[str]] = {room: set() for room in known}
-    for module, file in files(tree):
-        room = room_of(module)
-        if room in known:
-            targets = imported(file.read_text(encoding="utf-8"), module, file.stem == "__init__")
-            found[room] |= {room_of(target) for target in targets} & (known - {room})
-    return {room: frozenset(found[room]) for room in sorted(found)}
+    found = plan(tree)
+    known = {room_of(module) for module in found.files} - DOORS
+    return {each: frozenset(target for source, target in found.arrows() if source == each) for each in sorted(known)}
 
 
 def reached(graph: Uses) -> Uses:
@@ -126,9 +100,9 @@ def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
 
 def _box(room: str, place: tuple[float, float]) -> str:
     x, y = place
-    name = escape(room.removeprefix("archsim."))
+    name = escape(room)
     return (
-        f'<g><title>{escape(room)}</title><rect x="{x:g}" y="{y:g}" width="{BOX}" height="{HIGH}" rx="5"/>'
+        f'<g><title>{name}</title><rect x="{x:g}" y="{y:g}" width="{BOX}" height="{HIGH}" rx="5"/>'
         f'<text x="{x + BOX / 2:g}" y="{y + 22:g}" text-anchor="middle">{name}</text></g>'
     )
 
@@ -138,11 +112,11 @@ def listed(tree: Path, graph: Uses) -> str:
     height = floors(graph)
     rows = ["| floor | room | what it is for | uses |", "| ---: | --- | --- | --- |"]
     for room in sorted(graph, key=lambda name: (-height[name], name)):
-        place = tree.joinpath(*room.split("."))
+        place = tree / room if room == "mapper" else tree / "archsim" / room
         file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
         about = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
         words = " ".join(about.partition("\n\n")[0].split()).replace("``", "`").replace("|", "\\|")
-        used = ", ".join(other.removeprefix("archsim.") for other in sorted(graph[room]))
+        used = ", ".join(sorted(graph[room]))
         rows.append(f"| {height[room]} | `{room}` | {words} | {used or 'nothing'} |")
     return "\n".join(rows)
 

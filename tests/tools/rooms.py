@@ -1,7 +1,8 @@
 """The plan of rooms, read from the imports: who imports whom, by which kind of import, on which floor each room is.
 
 Every kind of import counts: at the top of a file, inside a function, for the type checker alone, and a module's path
-as a string, by which files are found at run time. ``python -m tests.tools.rooms`` prints the plan.
+as a string, by which files are found at run time. No import is relative. ``python -m
+tests.tools.rooms`` prints the plan.
 """
 
 from __future__ import annotations
@@ -121,6 +122,14 @@ class _Reader(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             self._add(f"{node.module}.{alias.name}", self._kind)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """What the front door tells lazy_loader: modules, relative to it, from which names come when first used."""
+        if node.arg == "submod_attrs" and isinstance(node.value, ast.Dict):
+            for key in node.value.keys:
+                if isinstance(key, ast.Constant):
+                    self._add(f"{self.module}.{key.value}", "lazy")
+        self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and _PATH.fullmatch(node.value):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.tools.commands import ROOT
-from tests.tools.reach import ENTRIES, Tree
+from tests.tools.reach import ENTRIES, unreached
+from tests.tools.rooms import plan
 
 # Modules that nothing reaches yet, with the rule that will call them.
 RESERVED = {
@@ -14,22 +14,22 @@ RESERVED = {
 
 
 def test_everything_in_the_wheel_is_reached_from_an_entry_point() -> None:
-    tree = Tree(ROOT)
-    assert {*ENTRIES} <= {*tree.modules}
-    assert tree.unreached() == sorted(RESERVED)
+    assert {*ENTRIES} <= {*plan().files}
+    assert unreached(plan()) == sorted(RESERVED)
 
 
 def test_reach_follows_every_kind_of_import(tmp_path: Path) -> None:
     """At the top, inside functions, for types, lazily by name, by a module's path as text, and by a folder's."""
     texts = {
         "archsim/__init__.py": "import lazy_loader\nx = lazy_loader.attach(__name__, submod_attrs={'lab.front': []})",
-        "archsim/__main__.py": "from archsim.cli import main\nfrom archsim import registry\nFOLDER = 'mapper.found'",
-        "archsim/cli.py": "import typing\nif typing.TYPE_CHECKING:\n    from archsim.types import Shown\n",
+        "archsim/__main__.py": "from archsim.cli.app import main\nfrom archsim import registry\nF = 'mapper.found'",
+        "archsim/cli/__init__.py": "",
+        "archsim/cli/app.py": "import typing\nif typing.TYPE_CHECKING:\n    from archsim.types import Shown\n",
         "archsim/types.py": "",
         "archsim/lab/__init__.py": "",
         "archsim/lab/front.py": "def run():\n    from archsim.lab import inner\n",
         "archsim/lab/inner.py": "NAME = 'archsim.lab.by_text'\nHASHED = 'archsim.old'\n",
-        "archsim/lab/by_text.py": "from . import sibling",
+        "archsim/lab/by_text.py": "from archsim.lab import sibling",
         "archsim/registry.py": "",
         "archsim/old/__init__.py": "",
         "archsim/old/unused.py": "",
@@ -45,6 +45,5 @@ def test_reach_follows_every_kind_of_import(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    tree = Tree(tmp_path)
     lost = ["archsim.lab.alone", "archsim.lab.only_from_alone", "archsim.old.unused", "mapper.found._helper"]
-    assert tree.unreached() == lost
+    assert unreached(plan(tmp_path)) == lost
