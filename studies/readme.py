@@ -13,8 +13,8 @@ from rich.console import Console
 
 import archsim
 from archsim.report.kit.promises import HEADINGS, PROMISES
+from archsim.report.kit.table_markdown import table
 from archsim.report.run import terminal
-from archsim.report.run.markdown import table
 
 ROOT = Path(__file__).resolve().parents[1]
 MODEL, CHIP = "resnet50", "edge_npu"

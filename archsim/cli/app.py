@@ -103,7 +103,7 @@ def dram(
     with progress() as say:
         found = measure(asked, say)
     paths = part_page.save(out, found, page.KIND) if out is not None else []
-    table = "\n".join([folded(terminal.to_table(found), columns()), *map(str, paths)])
+    table = "\n".join([folded(terminal.to_table(found, columns()), columns()), *map(str, paths)])
     put(terminal.to_json(found) if format_ is opt.OutputFormat.JSON else table)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,25 +66,11 @@ def run(
     from archsim.lab.run.run import execute
     from archsim.lab.scenario.find import is_scenario
 
-    job = _job(
-        no_cache,
-        model,
-        on,
-        batch,
-        objective,
-        dtype,
-        set_,
-        seed,
-        on_unsupported,
-        lookups,
-        parameter,
-        mapping,
-        workers,
-    )
-    job = replace(
-        job, refine=refine or 0, fidelity=fidelity.value if fidelity else None, warm=warm, repeat=repeat.value,
-        search=search,
-    )  # fmt: skip
+    job = opt.JobOptions(
+        model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache, seed=seed,
+        on_unsupported=on_unsupported, fidelity=fidelity, warm=warm, repeat=repeat, lookups=lookups,
+        parameter=parameter, mapping=mapping, refine=refine, workers=workers, search=search,
+    ).job()  # fmt: skip
     if is_scenario(model):
         if why or trace:
             raise typer.BadParameter("a scenario has none; run its models", param_hint="--why" if why else "--trace")
@@ -142,11 +127,11 @@ def map_(
     if export is not None:
         check_writable(export)
     with work(limit_memory, workers) as say:
-        job = _job(
-            no_cache, model, on, batch, objective, dtype, set_, seed, on_unsupported, lookups, parameter, mapping,
-            workers,
-        )  # fmt: skip
-        job = replace(job, search=search)
+        job = opt.JobOptions(
+            model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache,
+            seed=seed, on_unsupported=on_unsupported, lookups=lookups, parameter=parameter, mapping=mapping,
+            workers=workers, search=search,
+        ).job()  # fmt: skip
         found = mapped(job, say)
         told = _explained(job, explain, format_, say) if explain is not None else None
     for warning in found.warnings:
@@ -193,8 +178,10 @@ def asm(
     from archsim.lab.verify.model import with_numbers
 
     with work(limit_memory) as say:
-        job = _job(no_cache, model, on, batch, objective, dtype, set_, 0, on_unsupported, lookups, parameter, mapping)
-        job = replace(job, search=search)
+        job = opt.JobOptions(
+            model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache,
+            on_unsupported=on_unsupported, lookups=lookups, parameter=parameter, mapping=mapping, search=search,
+        ).job()  # fmt: skip
         program = with_numbers(job, say) if numbers else build(job, say).program
     put(print_program(program), end="")
 
@@ -236,54 +223,16 @@ def verify(
     from archsim.report.kit.console import columns, folded
 
     with work(limit_memory) as say:
-        job = _job(
-            no_cache,
-            model,
-            on,
-            None,
-            objective,
-            dtype,
-            set_,
-            seed,
-            opt.UnsupportedChoice.ERROR,
-            lookups,
-            parameter,
-            mapping,
-        )
-        asked = ask(replace(job, search=search), layers, interleavings, numbers.value, inputs, against)
+        job = opt.JobOptions(
+            model=model, on=on, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache, seed=seed,
+            lookups=lookups, parameter=parameter, mapping=mapping, search=search,
+        ).job()  # fmt: skip
+        asked = ask(job, layers, interleavings, numbers.value, inputs, against)
         outcome = verified(asked, say)
     table = folded(verification.to_table(outcome), columns())
     put(verification.to_json(outcome) if format_ is opt.OutputFormat.JSON else table)
     if not outcome.met:
         raise typer.Exit(1)
-
-
-def _job(
-    no_cache: bool,
-    model: str,
-    on: str,
-    batch: int | None,
-    objective: opt.ObjectiveChoice,
-    dtype: str | None,
-    set_: Sequence[str] | None,
-    seed: int,
-    on_unsupported: opt.UnsupportedChoice,
-    lookups: Sequence[str] | None,
-    parameter: Sequence[str] | None,
-    mapping: Path | None,
-    workers: int = 1,
-) -> Job:
-    from archsim.base.caches import switch_off
-    from archsim.lab.kit.options import parse_lookups, parse_parameters
-    from archsim.lab.run.job import Job
-    from archsim.spec.load import assignments
-
-    if no_cache:
-        switch_off()
-    values = assignments(set_ or [])
-    patterns = parse_lookups(lookups or [])
-    job = Job(model, on, batch, objective.value, dtype, values, seed, on_unsupported.value, lookups=patterns)
-    return replace(job, parameters=parse_parameters(parameter or []), mapping=mapping, workers=workers)
 
 
 def _print_run(summary: dict[str, Any], format_: opt.OutputFormat, paths: Sequence[Path]) -> None:

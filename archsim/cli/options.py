@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from archsim.lab.run.job import Job
 
 
 class ObjectiveChoice(StrEnum):
@@ -116,3 +121,58 @@ PartOutOption = Annotated[
 ]
 CacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 FormatOption = Annotated[OutputFormat, typer.Option("--format", help="A table for people, or JSON alone.")]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobOptions:
+    """What a command was asked of a model on a chip, as it was typed; options that the command has not keep their
+    default. ``job`` reads them."""
+
+    model: str
+    on: str
+    batch: int | None = None
+    objective: ObjectiveChoice = ObjectiveChoice.LATENCY
+    dtype: str | None = None
+    set_: Sequence[str] | None = None
+    no_cache: bool = False
+    seed: int = 0
+    on_unsupported: UnsupportedChoice = UnsupportedChoice.ERROR
+    fidelity: FidelityChoice | None = None
+    warm: int | None = None
+    repeat: RepeatChoice = RepeatChoice.EXACT
+    lookups: Sequence[str] | None = None
+    parameter: Sequence[str] | None = None
+    mapping: Path | None = None
+    refine: int | None = None
+    workers: int = 1
+    search: str = "exhaustive"
+
+    def job(self) -> Job:
+        """The job that the lab runs. Switches the cache off where that is asked for; raises ConfigError where an option
+        cannot be read."""
+        from archsim.base.caches import switch_off
+        from archsim.lab.kit.options import parse_lookups, parse_parameters
+        from archsim.lab.run.job import Job
+        from archsim.spec.load import assignments
+
+        if self.no_cache:
+            switch_off()
+        return Job(
+            model=self.model,
+            chip=self.on,
+            batch=self.batch,
+            objective=self.objective.value,
+            dtype=self.dtype,
+            values=assignments(self.set_ or []),
+            seed=self.seed,
+            on_unsupported=self.on_unsupported.value,
+            fidelity=self.fidelity.value if self.fidelity else None,
+            warm=self.warm,
+            repeat=self.repeat.value,
+            lookups=parse_lookups(self.lookups or []),
+            parameters=parse_parameters(self.parameter or []),
+            mapping=self.mapping,
+            refine=self.refine or 0,
+            workers=self.workers,
+            search=self.search,
+        )

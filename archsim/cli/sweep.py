@@ -9,8 +9,6 @@ import typer
 
 from archsim.cli.printing import put, say_error, shown
 
-MOST_SHOWN = 20  # rows of the front on a terminal
-
 if TYPE_CHECKING:
     from archsim.lab.sweep.questions import SweepTable
 
@@ -66,20 +64,21 @@ def sweep(
     except KeyboardInterrupt:
         say_error(f"stopped; {folder} keeps what was done: go on with --resume")
         raise typer.Exit(130) from None
-    _print(table, [axis.key for axis in resolved.sweep.axes], [goal.key for goal in resolved.sweep.goals])
+    _print(table)
     put(str(pace))
     put(str(folder / RESULTS))
 
 
-def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
+def _print(table: SweepTable) -> None:
     """The front at the best fidelity, or why there is none, and how many rows came to nothing."""
     from archsim.lab.sweep import ranks
-    from archsim.lab.sweep.digest import digest
-    from archsim.report.kit.console import columns, folded
+    from archsim.lab.sweep.digest import digest, fronts
+    from archsim.report.kit.console import columns, console, folded
+    from archsim.report.sweep import terminal
 
     width = columns()
     if table["front"].any():
-        _print_front(table, axes, goals)
+        terminal.show(fronts(table), console())
         for model in dict.fromkeys(table["model"]):
             for sentence in ranks.left(table, str(model)):
                 put(folded(f"{model}: {sentence}", width))
@@ -91,35 +90,3 @@ def _print(table: SweepTable, axes: list[str], goals: list[str]) -> None:
     put(folded(told, width))
     for _, row in table[table["status"] == "failed"].iterrows():
         say_error(f"failed: point {row['point']} of {row['model']}: {row['reason']}")
-
-
-def _print_front(table: SweepTable, axes: list[str], goals: list[str]) -> None:
-    from rich.text import Text
-
-    from archsim.lab.sweep.digest import shown, within
-    from archsim.lab.sweep.questions import RESULTS
-    from archsim.lab.sweep.worker import COST
-    from archsim.report.kit.text_grid import GridColumn, TextGrid
-    from archsim.report.run import terminal
-    from archsim.report.sweep.page import WITHIN_HEAD
-
-    front = table.pareto()
-    columns, at_cost = ["model", "point", *axes, *goals], (front["fidelity"] == COST).any()
-    title = f"front ({', '.join(front['fidelity'].unique())})"
-    heads = [
-        GridColumn("model", "name"),
-        GridColumn("point"),
-        *(GridColumn(key, rank=1) for key in axes),
-        *map(GridColumn, goals),
-    ]
-    heads += [GridColumn(WITHIN_HEAD)] if at_cost else []
-    front_rows = []
-    for _, row in front.head(MOST_SHOWN).iterrows():
-        cells = [shown(table, key, row[key]) for key in columns[2:]]
-        cells += [str(within(row))] if at_cost else []
-        front_rows.append((str(row["model"]), str(row["point"]), *cells))
-    console = terminal.console()
-    console.print(Text(title, style="italic"))
-    console.print(TextGrid(heads, front_rows, f"{RESULTS} has all"))
-    if len(front) > MOST_SHOWN:
-        put(f"and {len(front) - MOST_SHOWN} more")

@@ -13,7 +13,7 @@ import archsim
 from archsim.base.errors import ProgramError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
-from archsim.report.run.markdown import pipes
+from archsim.report.kit.table_markdown import pipes
 
 HERE = Path(__file__).resolve().parent
 CHIP, MODEL = "edge_npu", "gemm.yaml"

@@ -33,7 +33,7 @@ from archsim.lab.sweep.form import Sweep, SweepModel
 from archsim.lab.sweep.points import SweepGrid
 from archsim.lab.sweep.worker import COST, OK, SweepRow, SweepTask, work
 from archsim.lab.validate.suite import default_reference
-from archsim.report.run.markdown import table as markdown
+from archsim.report.kit.table_markdown import table as markdown
 from archsim.spec import load
 
 EXACT_CORES = 16  # above it every point would take a minute and more

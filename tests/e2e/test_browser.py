@@ -12,10 +12,11 @@ import archsim as ax
 from archsim.base.errors import ConfigError
 from archsim.report.kit import pdf
 from archsim.report.run import html
-from archsim.report.run.layer_columns import layer_rows
+from archsim.report.run.layouts import layers
 from archsim.report.run.summary import load
 from tests.tools.browser import PHONE, WIDTH, pages, seen
 from tests.tools.commands import GOLDEN, Archsim, cache_of_its_own
+from tests.tools.tables import shown
 
 pytestmark = pytest.mark.slow  # a browser for each page
 
@@ -144,7 +145,11 @@ def test_layers_are_filtered_by_name_operator_and_cause(folders: dict[str, Path]
     assert sorted(everything["rows"]) == sorted(["conv1", LONG, "_host", "_static"])
     assert sorted(operators["rows"]) == sorted(["conv1", LONG]) and operators["told"] == "2 of 4 rows"
     assert name["rows"] == ["conv1"] and name["totals"][0] == 'sum of 1 of 4 rows with "conv1"'
-    held = {row["name"] for row in layer_rows(load(folders["run"])) if CAUSE in f"{row['bound']} {row['wait']}"}
+    held = {
+        row["layer"]
+        for row in shown(layers(load(folders["run"])))
+        if CAUSE in f"{row['bound by']} {row['longest wait']}"
+    }
     assert set(cause["rows"]) == held and 0 < len(held) < 4
     assert nothing["rows"] == [] and nothing["told"] == "0 of 4 rows"
     assert all_hold["totals"][1:] == everything["totals"][1:]  # the page sums and writes as the report does

@@ -35,7 +35,7 @@ def test_what_a_person_reads(archsim: Archsim) -> None:
     assert done.returncode == 0, done.stderr
     assert "16 nodes, 16 routers, 48 links of 1 cycle" in done.stdout and "fidelity link" in done.stdout
     assert "stable up to 0.02" in done.stdout and "not stable: latency grows without end" in done.stdout
-    assert "busiest links at 0.02" in done.stdout
+    assert "Busiest links at 0.02" in done.stdout
 
 
 def test_a_trace(archsim: Archsim, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_the_front_climbs_from_cost_to_exact(archsim: Archsim, tmp_path: Path) -
 def test_every_point_is_a_row(archsim: Archsim, spec: Path, tmp_path: Path) -> None:
     done = archsim("sweep", str(spec), "-j", "2", "--out", str(tmp_path / "out"))
     assert done.returncode == 0 and done.stderr == ""
-    assert "grid: 24 of 24 points; rows: 18 ok, 6 impossible" in done.stdout and "front" in done.stdout
+    assert "grid: 24 of 24 points; rows: 18 ok, 6 impossible" in done.stdout and "Front of " in done.stdout
     found = results(tmp_path / "out")
     assert len(found) == 24 and found["point"].tolist() == list(range(24))
     small = found[found["l1.size"] == 64]

@@ -13,11 +13,12 @@ from archsim.lab.run.job import Job, build
 from archsim.lab.what_if.change_cost import FREE, UnknownCost, unknown
 from archsim.lab.what_if.variants import variants
 from archsim.lab.what_if.why import why
-from archsim.report.run.layer_rows import why_notes, why_rows
+from archsim.report.run.layouts import what_would_help
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load, loads
 from archsim.spec.load import replace as vary
 from tests.tools.commands import GOLDEN
+from tests.tools.tables import shown
 
 
 @pytest.fixture
@@ -134,11 +135,12 @@ def test_the_objective_says_what_is_worse(golden: Architecture) -> None:
 
 def test_absent_costs_are_dashes_and_each_remark_stands_once(golden: Architecture) -> None:
     rows = [row.to_json() for row in why(make_result(3), golden, lambda *_: make_result(3))]
-    shown = {row["name"]: row for row in why_rows(rows)}
-    assert (shown["dma channels x2"]["area"], shown["dma channels x2"]["power"]) == ("–", "–")
+    made = what_would_help({"details": {"why": rows}})
+    costs = {row["change of the chip"]: (row["area, mm²"], row["power, mW"]) for row in shown(made)}
+    assert costs["dma channels x2"] == ("–", "–")
     raw = {row["name"]: row for row in rows}
     assert raw["dma channels x2"]["area_mm2"] is None and raw["l1 slots x2"]["area_mm2"] == 0
-    notes = [note for note in why_notes(rows) if "priced as n banks" in note]
+    notes = [note for note in made.below if "priced as n banks" in note]
     assert len(notes) == 1 and notes[0].startswith("acc banks x2, acc word x2, l1 banks x2, l1 word x2: ")
 
 

@@ -19,9 +19,10 @@ from archsim.lab.compare.match import match
 from archsim.lab.compare.runs import Comparison, compare
 from archsim.lab.compare.shares import split
 from archsim.report.compare import page
-from archsim.report.compare.rows import layer_rows
+from archsim.report.compare.layouts import layers
 from archsim.report.kit.number_format import NONE
 from archsim.report.run.summary import summarise, to_text
+from tests.tools.tables import shown
 
 COLUMNS = ("base", "other", "difference")
 AMOUNTS = st.fractions(min_value=0, max_value=10**6, max_denominator=10**9)
@@ -227,9 +228,9 @@ def test_rounding_is_no_difference_of_a_layer(base: dict[str, Any]) -> None:
     other["layers"][3]["energy_j"] *= 1 + 1e-13
     other["layers"][5]["energy_j"] *= 1.5
     (found,) = compare([base, other], ["a", "b"]).told["differences"]
-    rows = layer_rows(found)
-    assert [row["name"] for row in rows] == [base["layers"][5]["name"]]
-    assert rows[0]["energy"].startswith("+") and rows[0]["texts"][2] == NONE
+    rows = shown(layers(found))
+    assert [row["layer"] for row in rows] == [base["layers"][5]["name"]]
+    assert rows[0]["energy"].startswith("+") and rows[0]["difference, cycles"] == NONE
 
 
 def test_parts_that_exceed_the_whole_are_not_said_to_be_of_it() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from archsim.base.errors import ConfigError
 from archsim.report.kit.promises import HEADINGS, PROMISES
-from archsim.report.run.markdown import table
+from archsim.report.kit.table_markdown import table
 from tests.laws.statements import GROUPS, WAITING
 from tests.laws_page import Claim, cases_by_law, claims
 from tests.laws_page import page as page_of_laws

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 import archsim as ax
 from archsim.report.charts.dram import dram
 from archsim.report.run import html, markdown
-from archsim.report.run.dram_rows import parts_with_rows, sentence, table_rows
+from archsim.report.run.dram_rows import dram_table, parts_with_rows, sentence
 from archsim.report.run.dram_windows import WINDOWS, dram_parts, edge, levelled, spread
 from archsim.report.run.summary import summarise
 from archsim.report.run.tables import layer_table
 from archsim.report.run.trace import trace_json
+from tests.tools.tables import shown
 
 SUMMED = ("read_bytes", "write_bytes", "row_hits", "row_misses", "row_conflicts")
 WORKLOAD = Path(__file__).resolve().parents[2] / "studies" / "workloads" / "every_kind.yaml"
@@ -115,8 +116,8 @@ def test_windows_of_the_fixture() -> None:
     words = sentence("dram", parts_with_rows(summary)["dram"])
     assert words in markdown.render(summary) and words in html.render(summary)
     assert "95.9 % of the bursts hit an open row" in words and "0.9 % meet another row" in words
-    rows = table_rows(parts_with_rows(summary)["dram"])
-    conflicts = sum(int(row[4].replace(",", "")) for row in rows)
+    rows = shown(dram_table("dram", parts_with_rows(summary)["dram"]), "markdown")
+    conflicts = sum(int(row["conflicts"].replace(",", "")) for row in rows)
     assert len(rows) == 10 and conflicts == summary["details"]["dram"]["dram"]["row_conflicts"]
 
 

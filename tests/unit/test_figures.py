@@ -30,7 +30,7 @@ from archsim.lab.what_if.why import WhatIf
 from archsim.report.kit.number_format import NONE, counted
 from archsim.report.run import html, markdown, terminal
 from archsim.report.run.headline import headline
-from archsim.report.run.layer_rows import layer_row
+from archsim.report.run.layouts import layers
 from archsim.report.run.summary import load, summarise, to_text, upgraded
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import bound_by, critical_cycles, critical_path
@@ -38,6 +38,7 @@ from archsim.sim.mac_breakdown import array_units, peak_macs_per_cycle, peak_of_
 from archsim.spec.load import load as load_chip
 from archsim.spec.load import names
 from archsim.spec.load import replace as vary
+from tests.tools.tables import cell
 
 ARRAY = UNITS[1]
 NEW = ("macs_array", "macs_vector", "macs_host", "utilization_dtype", "bounds", "per_sample")
@@ -304,16 +305,17 @@ def test_counts_of_one_screen_say_what_they_count() -> None:
     out = io.StringIO()
     terminal.show(summary, terminal.Console(file=out, width=100))
     shown = " ".join(out.getvalue().split())
-    assert "2 layers, " in shown and f"slowest of {len(summary['layers'])} rows" in shown and len(summary["layers"]) > 2
+    assert "2 layers, " in shown and f" of {len(summary['layers'])} rows" in shown and len(summary["layers"]) > 2
     assert "of 2 layers make half" in shown or "One layer makes half" in shown
     assert counted(1, "layer") == "1 layer" and counted(1234, "row") == "1,234 rows"
 
 
 def test_use_of_arrays_that_did_nothing_of_a_layer_is_a_dash() -> None:
-    layer = {**summarise(make_result(3))["layers"][0], "macs": 9, "utilization": 0.0, "on_host": False}
-    row = layer_row(layer, 100)
-    assert (row["use_text"], row["use_tip"]) == (NONE, "use is of the arrays, which did none of its MACs")
-    assert "MACs on a vector unit" in row["remarks"]
-    assert "vector" not in layer_row({**layer, "on_host": True}, 100)["remarks"]
-    used = layer_row({**layer, "utilization": 0.25}, 100)
-    assert (used["use_text"], used["use_tip"]) == ("25.0 %", "") and "vector" not in used["remarks"]
+    summary = summarise(make_result(3))
+    layer = {**summary["layers"][0], "macs": 9, "utilization": 0.0, "on_host": False}
+    rows = layers({**summary, "layers": [layer, {**layer, "on_host": True}, {**layer, "utilization": 0.25}]})
+    nothing, quarter = cell(rows, 0, "use in span"), cell(rows, 2, "use in span")
+    assert nothing.shown == NONE and "which did none of its MACs" in nothing.tip
+    assert (quarter.shown, quarter.tip) == ("25.0 %", "")
+    said = [cell(rows, at, "remarks").shown for at in range(3)]
+    assert "MACs on a vector unit" in said[0] and "vector" not in said[1] + said[2]

@@ -94,7 +94,7 @@ def test_a_crossbar_without_links_has_no_table_of_them() -> None:
     found = measure(NocOptions("crossbar", (4,), rates=(0.1,), fidelity="link"))
     made = noc_page.KIND.page(found)
     assert found["links"] == [] and [*made.tables] == ["curve.csv"]
-    assert [section.heading for section in made.sections] == ["Latency against load"]
+    assert [section.table.title for section in made.sections] == ["Latency against load"]
 
 
 def test_a_memory_leaves_the_same(trace: Path, tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from archsim.report.charts.power import colours, peak, power
 from archsim.report.charts.treemap import HEIGHT, WIDTH, TreemapBox, squarified, treemap
 from archsim.report.run import html, markdown
-from archsim.report.run.bottlenecks import by_gain, gain_per_mm2, ranked
 from archsim.report.run.chip_parts import area_colours, part_colours, power_sentence, without_model
+from archsim.report.run.layouts import bottlenecks, by_gain, gain_per_mm2
 from archsim.report.run.summary import summarise
+from tests.tools.tables import shown
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +26,13 @@ def summary() -> dict[str, Any]:
 
 
 def test_bottlenecks_are_ranked_with_their_layers(summary: dict[str, Any]) -> None:
-    rows = ranked(summary)
-    assert [row["rank"] for row in rows] == ["1", "2"] and [row["name"] for row in rows] == ["busy", "DRAM"]
+    rows = shown(bottlenecks(summary))
+    assert [row["rank"] for row in rows] == ["1", "2"] and [row["cause"] for row in rows] == ["busy", "DRAM"]
     critical = summary["details"]["critical"]
     first = max(critical, key=lambda layer: critical[layer]["busy"])
-    assert rows[0]["layers"].startswith(f"{first} {critical[first]['busy']:,}")
+    assert rows[0]["layers with most of them"].startswith(f"{first} {critical[first]['busy']:,}")
     assert rows[0]["cycles"] == f"{sum(causes['busy'] for causes in critical.values()):,}"
-    assert ranked({"details": {}, "cycles_total": 1}) == []
+    assert not bottlenecks({"details": {}, "cycles_total": 1})
 
 
 def change(name: str, gain: int | None, area: float | None = 1.0) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from archsim.ir.rows import Record
 from archsim.report.charts.network import RAMP
 from archsim.report.charts.network import network as drawn
 from archsim.report.kit import svg
-from archsim.report.run.markdown import _units
-from archsim.report.run.noc_rows import array_count, busiest, by_kind, core_bars, network, sentence
+from archsim.report.run.layouts import units as units_table
+from archsim.report.run.noc_rows import array_count, by_kind, core_bars, links_table, network, sentence
 from archsim.report.run.run_sentences import _largest_wait
 from archsim.report.run.timeline import chosen, is_shown, place, shown_cores, timeline
 from archsim.report.run.timeline import sentence as cores_told
 from archsim.sim.blame import timelines
+from tests.tools.tables import shown
 
 STATS = NocStats(
     "mesh",
@@ -56,7 +57,7 @@ def test_rings_and_networks_without_places_are_drawn_too() -> None:
     for places in ((), ((0,), (1,), (2,), (3,)), tuple((0, 0, z) for z in range(4))):
         noc = network(STATS) | {"places": [list(place) for place in places]}
         assert drawn(noc).count("<path") == 4
-    assert busiest(network(STATS) | {"places": []})[0]["link"] == "router 0 \u2192 router 1"
+    assert shown(links_table(network(STATS) | {"places": []}))[0]["link"] == "router 0 \u2192 router 1"
 
 
 def test_a_wide_network_fits_the_page() -> None:
@@ -69,7 +70,7 @@ def test_a_wide_network_fits_the_page() -> None:
 
 
 def test_the_busiest_links() -> None:
-    assert [(row["flits"], row["share"]) for row in busiest(network(STATS))] == [
+    assert [(row["flits"], row["of the cycles"]) for row in shown(links_table(network(STATS)))] == [
         ("900", "90.0 %"),
         ("150", "15.0 %"),
         ("150", "15.0 %"),
@@ -128,9 +129,11 @@ def test_a_timeline_keeps_the_cores_that_are_shown() -> None:
 
 
 def test_engines_of_many_cores_are_summed_in_the_text() -> None:
-    told = _units({"time_breakdown": BREAKDOWN, "details": {"noc": {}}})
-    assert "| array, 3 cores | 180 |" in told and "core[10]" not in told
-    assert "| core[10].array | 60 |" in _units({"time_breakdown": BREAKDOWN, "details": {}})
+    told = shown(units_table({"time_breakdown": BREAKDOWN, "details": {"noc": {}}}), "markdown")
+    busy = {row["unit"]: row["busy, cycles"] for row in told}
+    assert busy["array, 3 cores"] == "180" and not any("core[10]" in unit for unit in busy)
+    alone = shown(units_table({"time_breakdown": BREAKDOWN, "details": {}}), "markdown")
+    assert {row["unit"]: row["busy, cycles"] for row in alone}["core[10].array"] == "60"
 
 
 def test_few_cores_are_all_shown() -> None:

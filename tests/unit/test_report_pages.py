@@ -162,7 +162,7 @@ def test_no_layer_lies_above_the_roof(summary: dict[str, Any]) -> None:
 def test_markdown_has_the_same_figures(summary: dict[str, Any]) -> None:
     text = markdown.render(summary)
     assert "| waits for DRAM | 16.7 % | 398,889,642 |" in text
-    assert "| dram channels x2 | dram.channels=8 | 2,000,000 | +337,244 | +14.4 % |" in text
+    assert "| dram channels x2 | `dram.channels=8` | 2,000,000 | +337,244 | +14.4 % |" in text
     tables = [block for block in text.split("\n\n") if block.startswith("|")]
     for table in tables:
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}

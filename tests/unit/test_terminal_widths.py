@@ -10,20 +10,24 @@ import pytest
 from fixtures_result import make_result
 from rich.console import Console
 
-from archsim.cli import sweep as sweep_command
+from archsim.lab.sweep.digest import fronts
 from archsim.lab.sweep.form import read as read_sweep
 from archsim.lab.sweep.questions import SweepTable
 from archsim.lab.sweep.table import table as sweep_table
 from archsim.report.compare import terminal as compare_table
-from archsim.report.compare.rows import figure_rows, part_rows
+from archsim.report.compare.layouts import figures, parts
+from archsim.report.kit import table_terminal
 from archsim.report.kit.console import folded
 from archsim.report.kit.number_format import count, percent
 from archsim.report.kit.text_grid import BarCell, GridColumn, TextGrid
-from archsim.report.noc import terminal as noc_terminal
+from archsim.report.noc.layouts import curve_table
 from archsim.report.run import terminal
-from archsim.report.run.layer_rows import why_rows
+from archsim.report.run.headline import headline
+from archsim.report.run.layouts import what_would_help
 from archsim.report.run.summary import summarise
-from archsim.report.scenario import rows as scenario_rows
+from archsim.report.scenario import layouts as of_scenario
+from archsim.report.sweep import terminal as sweep_terminal
+from tests.tools.tables import shown
 
 WHY: list[dict[str, Any]] = [
     {
@@ -106,12 +110,12 @@ def test_a_run(width: int) -> None:
     for size in breakdown.values():
         if size:
             assert percent(size, slots) in whole and count(round(size * total / slots)) in whole
-    for row in why_rows(summary["details"]["why"]):
-        assert row["gain"] in whole and row["percent"] in whole and row["name"] in text
+    for row in shown(what_would_help(summary)):
+        assert row["gain, cycles"] in whole and row["gain"] in whole and row["change of the chip"] in text
     assert "mxu columns x2: conv1 does not fit into l1 of 64 KiB" in text
     assert "lower bound" in text
     assert "\N{HORIZONTAL ELLIPSIS}" not in headings(text)
-    for name, value, remark in terminal.headline(summary):
+    for name, value, remark in headline(summary):
         assert name in text and value in text and remark in text
     assert not re.search(r"[0-9.,]\N{HORIZONTAL ELLIPSIS}(\s|$)", text)
 
@@ -131,15 +135,14 @@ def scenario() -> dict[str, Any]:
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_a_scenario(width: int) -> None:
-    from archsim.report.scenario.terminal import ASIDE, _grid
-
     found = scenario()
-    text = printed(_grid(scenario_rows.streams(found), *ASIDE), width)
+    streams = of_scenario.streams(found)
+    text = printed(table_terminal.rendered(streams), width)
     assert {"30 Hz", "2.514 ms", "0 of 3", "8.514 mW"} <= set(cells(text))
     left_out = text.partition("left out here:")[2]
-    for name, cell in zip(*(scenario_rows.streams(found)[0], scenario_rows.streams(found)[1][0]), strict=True):
+    for name, cell in shown(streams, "terminal")[0].items():
         assert cell in cells(text) or name in left_out
-    text = printed(_grid(scenario_rows.points(found), "set", "load", "at rest", "peak"), width)
+    text = printed(table_terminal.rendered(of_scenario.points(found)), width)
     assert {"clock 400 MHz, voltage 0.55 V", "5.019 ms", "13.68 mW"} <= set(cells(text))
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
 
@@ -166,10 +169,11 @@ def compared(runs: int) -> dict[str, Any]:
 def test_a_comparison(width: int, runs: int) -> None:
     told = compared(runs)
     text = printed(lambda console: compare_table.show(told, console), width)
-    row = figure_rows(told)[0]
+    row = figures(told).texts("terminal")[0]
     assert row[0] in text and set(row[1:4]) <= set(cells(text))
     assert all(cell in cells(text) for cell in row) or "left out here: " in text
-    assert set(part_rows(told["differences"][0]["energy"], "J", "part")[0]) <= set(cells(text))
+    energy = parts(told["differences"][0], "energy", "Energy by part", "part", "J")
+    assert set(energy.texts("terminal")[0]) <= set(cells(text))
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
     assert compare_table.width(told) is None or runs > 2
 
@@ -185,8 +189,8 @@ def test_a_curve_of_a_network(width: int | None) -> None:
         "packet_flits": 1, "traffic": "uniform", "seed": 0, "zero_load_cycles": 19.5, "ideal_rate": 1.0,
         "last_stable_rate": 0.02, "accepted_most": 0.6, "points": points,
     }  # fmt: skip
-    text = folded("\n".join(noc_terminal._curve(found, width)), width)
-    assert {"0.02", "0.0197", "19.5", "37", "4039", "0.65", "0.6012"} <= set(cells(text))
+    text = folded("\n".join(table_terminal.text(curve_table(found), width)), width)
+    assert {"0.02", "0.0197", "19.5", "37", "4,039", "0.65", "0.6012"} <= set(cells(text))
     assert "not stable: latency grows without end at 0.65" in text
     assert all(len(line) <= (width or 200) for line in text.splitlines())
 
@@ -203,7 +207,7 @@ def test_lines_are_broken_at_blanks_alone() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100])
-def test_the_front_of_a_sweep(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_front_of_a_sweep(width: int) -> None:
     axes = [f"memories.l{at}.size_of_a_bank" for at in range(6)]
     sweep = read_sweep(
         "name: s\nchip: c\nmodels: [a_model_with_a_rather_long_name]\nobjectives: [latency_s, max utilization]\naxes: {"
@@ -215,10 +219,7 @@ def test_the_front_of_a_sweep(width: int, monkeypatch: pytest.MonkeyPatch) -> No
         "values": dict.fromkeys(axes, "1024 KiB"), "numbers": {"latency_s": 4.567e-3, "utilization": 0.234},
     }  # fmt: skip
     found = SweepTable.of(sweep_table(sweep, [row]))
-    out = io.StringIO()
-    monkeypatch.setattr(terminal, "console", lambda: Console(file=out, width=width))
-    sweep_command._print_front(found, axes, ["latency_s", "utilization"])
-    text = out.getvalue()
+    text = printed(lambda console: sweep_terminal.show(fronts(found), console), width)
     assert {"1234", "4.567 ms", "23.4 %"} <= set(cells(text)) and all(len(line) <= width for line in text.splitlines())
     assert "\N{HORIZONTAL ELLIPSIS}" not in headings(text)
     for word in ("point", "latency_s", "utilization"):

@@ -23,9 +23,11 @@ from archsim.lab.sweep.publish import alignment, column
 from archsim.report.kit.causes import cause, in_order
 from archsim.report.kit.number_format import NONE
 from archsim.report.kit.quantity import COUNT, SHARE, bare, unit_of
+from archsim.report.kit.table import MARKDOWN
+from archsim.report.kit.table_markdown import table as markdown_table
+from archsim.report.kit.table_notebook import columns
+from archsim.report.run import layouts
 from archsim.report.run.headline import headline, title
-from archsim.report.run.layer_columns import LAYER_COLUMNS, layer_rows
-from archsim.report.run.markdown import table as markdown_table
 from archsim.report.run.summary import load
 from archsim.report.run.tables import UNITS, flat, layer_table
 
@@ -63,13 +65,12 @@ def raw(summary: Summary) -> RunTables:
 
 def published(summary: Summary) -> RunTables:
     """``figures`` as they stand first on the page, ``causes``, ``energy`` and ``layers`` as text."""
-    figures = pd.DataFrame(headline(summary), columns=["figure", "value", "remark"]).map(visible)
     causes = _causes(summary).drop(columns="key").rename(columns={"cycles": "worth"})
     return {
-        "figures": figures,
+        "figures": pd.DataFrame(columns(layouts.figures(headline(summary)), MARKDOWN)),
         "causes": _texts(causes, {"slots": "MAC", "share": SHARE, "worth": "cycles"}),
         "energy": _texts(_energy(summary), {**ENERGY_UNITS, "share": SHARE}),
-        "layers": _published_layers(summary),
+        "layers": pd.DataFrame(columns(layouts.layers(summary), MARKDOWN)),
     }
 
 
@@ -123,11 +124,6 @@ def _layers(summary: Summary) -> pd.DataFrame:
 
 def _one(value: Any) -> Any:
     return flat(value) if isinstance(value, Mapping | list | tuple) else value
-
-
-def _published_layers(summary: Summary) -> pd.DataFrame:
-    rows = [[visible(row[key]) for key in LAYER_COLUMNS.values()] for row in layer_rows(summary)]
-    return pd.DataFrame(rows, columns=[*LAYER_COLUMNS])
 
 
 def _texts(rows: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:

@@ -49,7 +49,7 @@ def digest(table: SweepTable) -> dict[str, Any]:
         "title": table.attrs["sweep"],
         "chip": table.attrs["chip"],
         "axes": table.axis_keys,
-        "goals": [{"key": goal.key, "largest": goal.largest, "name": str(goal)} for goal in table.goals],
+        "goals": _goals(table),
         "constraints": list(table.attrs["constraints"]),
         "search": table.attrs["search"],
         "counts": {str(status): int(count) for status, count in table["status"].value_counts().items()},
@@ -57,9 +57,28 @@ def digest(table: SweepTable) -> dict[str, Any]:
     }
 
 
+def fronts(table: SweepTable) -> dict[str, Any]:
+    """Of ``digest`` what a terminal shows: ``axes``, ``goals``, and of each of ``models`` its ``front``."""
+    names = [str(name) for name in table["model"].unique()]
+    return {
+        "axes": table.axis_keys,
+        "goals": _goals(table),
+        "models": [{"model": name, "front": _front(table.only(table["model"] == name))} for name in names],
+    }
+
+
+def _goals(table: SweepTable) -> list[dict[str, Any]]:
+    return [{"key": goal.key, "largest": goal.largest, "name": str(goal)} for goal in table.goals]
+
+
+def _front(own: SweepTable) -> list[dict[str, Any]]:
+    """The points of the front of a table that has the rows of one model."""
+    return [_point(own, row) for _, row in own.pareto().iterrows()]
+
+
 def _model(table: SweepTable, name: str) -> dict[str, Any]:
     own = table.only(table["model"] == name)
-    front = [_point(own, row) for _, row in own.pareto().iterrows()]
+    front = _front(own)
     best = {point["point"] for point in front}
     rows = own.of_all_points()
     points = [_point(own, row) | {"front": row["point"] in best} for _, row in rows.iterrows() if row["status"] == "ok"]

@@ -15,8 +15,8 @@ from archsim.lab.sweep.form import goal_of
 from archsim.lab.sweep.worker import COST
 from archsim.report.kit.number_format import NONE, number
 from archsim.report.kit.quantity import COUNT, PLAIN, SHARE, bare, unit_of
-from archsim.report.run.markdown import table as markdown_table
-from archsim.report.sweep.page import WITHIN_HEAD
+from archsim.report.kit.table_markdown import table as markdown_table
+from archsim.report.sweep.layouts import WITHIN_HEAD
 
 WITHIN = "within_band"  # column of a table with rows at fidelity cost
 PREFIXES = {-12: "p", -9: "n", -6: "\N{MICRO SIGN}", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}

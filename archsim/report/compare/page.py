@@ -8,30 +8,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from archsim.base import plain
 from archsim.base.errors import ConfigError
 from archsim.base.version import __version__
 from archsim.base.writable import write_all
-from archsim.report.charts.diverging import diverging
-from archsim.report.compare.rows import (
-    changes,
-    figure_heads,
-    figure_rows,
-    layer_rows,
-    part_rows,
-    question_rows,
-    wait_rows,
-)
+from archsim.report.charts.diverging import ChangeBar, diverging
+from archsim.report.compare.layouts import amount, difference_tables, signed, tables
 from archsim.report.compare.terminal import ALIKE, to_json
+from archsim.report.kit.causes import cause, label
 from archsim.report.kit.svg import both
+from archsim.report.kit.table import NOTEBOOK
+from archsim.report.kit.table_html import by_name
+from archsim.report.kit.table_markdown import bullets, section
+from archsim.report.kit.table_notebook import STYLE, rendered
 from archsim.report.kit.templates import page
-from archsim.report.run.markdown import bullets, table
 from archsim.report.run.summary import FILE as RUN
 
 FILE = "comparison.json"
-WAITS = 20
+LEAST = 0.001  # of the whole difference: rows of a chart
 
 Told = Mapping[str, Any]
 
@@ -65,26 +59,26 @@ def html(told: Told) -> str:
         {
             "title": _title(names),
             "version": __version__,
-            "names": names,
             "runs": told["runs"],
-            "question": question_rows(told),
             "alike": ALIKE,
-            "figures": figure_rows(told),
-            "figure_heads": figure_heads(told),
-            "differences": [_texts(found) for found in told["differences"]],
+            "table": by_name(tables(told)),
+            "differences": [_charted(found, f"layers-{at}") for at, found in enumerate(told["differences"], 1)],
         },
     )
 
 
 def markdown(told: Told) -> str:
     """The same in words and tables."""
-    names = [run["name"] for run in told["runs"]]
-    asked = table(["", *names], "l" + "l" * len(names), question_rows(told)) if told["question"] else ALIKE
-    heads = figure_heads(told)
-    blocks = [f"# {plain.markdown(_title(names))}", "## What was asked differently", asked]
-    blocks += ["## Figures", table(heads, "l" + "r" * (len(heads) - 1), figure_rows(told))]
+    made = tables(told)
+    blocks = [f"# {plain.markdown(_title([run['name'] for run in told['runs']]))}"]
+    blocks += [] if "question" in made else ["## What was asked differently", ALIKE]
+    blocks += [block for table in made.values() for block in section(table)]
     for found in told["differences"]:
-        blocks += _section(found)
+        blocks += [
+            f"## {plain.markdown(found['name'])} against {plain.markdown(found['base'])}",
+            bullets(found["says"]),
+        ]
+        blocks += [block for table in difference_tables(found).values() for block in section(table, 3)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -92,49 +86,35 @@ def card(told: Told) -> str:
     """The fragment for a notebook: what was asked differently, the figures, the sentences."""
     names = [run["name"] for run in told["runs"]]
     said = "".join(f"<li>{plain.html(text)}</li>" for found in told["differences"] for text in found["says"])
-    tables = _fragment(["", *names], question_rows(told)) + _fragment(figure_heads(told), figure_rows(told))
-    return f"<div class='archsim'><h3>{plain.html(_title(names))}</h3>{tables}<ul>{said}</ul></div>"
-
-
-def _fragment(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{plain.html(cell)}</th>" for cell in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{plain.html(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    shown = "".join(rendered(table) for table in tables(told).values() if NOTEBOOK in table.media)
+    return f"<div class='archsim'>{STYLE}<h3>{plain.html(_title(names))}</h3>{shown}<ul>{said}</ul></div>"
 
 
 def _title(names: Sequence[str]) -> str:
     return f"{', '.join(names[1:])} against {names[0]}"
 
 
-def _texts(found: Told) -> dict[str, Any]:
-    unit = found["unit"]
+def _charted(found: Told, key: str) -> dict[str, Any]:
+    """What the page shows of a difference: sentences, tables and drawings."""
     charts = {
-        "slots_chart": partial(diverging, changes(found["slots"], unit, "cause"), "Difference of the time by cause"),
+        "slots_chart": partial(
+            diverging, changes(found["slots"], found["unit"], "cause"), "Difference of the time by cause"
+        ),
         "energy_chart": partial(diverging, changes(found["energy"], "J", "part"), "Difference of the energy by part"),
     }
-    return {
-        **found,
-        **{name: Markup(both(chart)) for name, chart in charts.items()},
-        "slots": part_rows(found["slots"], unit, "cause") if found["slots"] else [],
-        "waits": wait_rows(found, WAITS),
-        "layers": layer_rows(found),
-        "energy": part_rows(found["energy"], "J", "part"),
-        "area": part_rows(found["area"], "mm2", "part") if found["area"] else [],
-    }
+    drawn = {name: list(filter(None, [both(chart)])) for name, chart in charts.items()}
+    return {**found, **drawn, "table": by_name(difference_tables(found, key))}
 
 
-def _section(found: Told) -> list[str]:
-    texts, unit = _texts(found), found["unit"]
-    pair = [found["base"], found["name"], "difference"]
-    layers = [[row["name"], *row["texts"], row["why"], row["energy"], row["remark"]] for row in texts["layers"]]
-    blocks = [f"## {plain.markdown(found['name'])} against {plain.markdown(found['base'])}", bullets(found["says"])]
-    tables = (
-        (f"Time by cause, {unit}", ["cause", *pair], "lrrr", texts["slots"]),
-        (f"The arrays' time, {unit}", ["layer", "cause", *pair], "llrrr", texts["waits"]),
-        (f"Critical path, {unit}", ["layer", *pair, "from", "energy", "remarks"], "lrrrlrl", layers),
-        ("Energy by part", ["part", *pair], "lrrr", texts["energy"]),
-        ("Area by part", ["part", *pair], "lrrr", texts["area"]),
-    )
-    for name, heads, alignment, rows in tables:
-        blocks += [f"### {name}", table(heads, alignment, rows)] if rows else []
-    return blocks
+def changes(rows: Sequence[Told], unit: str, key: str) -> list[ChangeBar]:
+    """The differences as bars of a chart, without those that could not be seen."""
+    most = sum(abs(row["difference"]) for row in rows)
+    made = []
+    for row in rows:
+        if abs(row["difference"]) > LEAST * most:
+            name = label(row[key]) if key == "cause" else row[key]
+            colour = cause(row[key]).colour if key == "cause" else "#0072B2"
+            base, other = amount(row["base"], unit), amount(row["other"], unit)
+            told = f"{name}: {base} before, {other} now"
+            made.append(ChangeBar(name, row["difference"], colour, signed(row["difference"], unit), told))
+    return made

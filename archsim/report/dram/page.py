@@ -8,8 +8,7 @@ from typing import Any
 
 from archsim.report.charts.histogram import histogram
 from archsim.report.charts.parts import parts
-from archsim.report.dram import terminal
-from archsim.report.kit.number_format import count, percent, si
+from archsim.report.dram import layouts, terminal
 from archsim.report.kit.part_page import PageSection, ResultKind, ResultPage, csv_text
 from archsim.report.kit.svg import both
 
@@ -21,8 +20,8 @@ Found = Mapping[str, Any]
 
 def _page(found: Found) -> ResultPage:
     """The page of a result of ``archsim dram``."""
-    sections = [_latency(found)] if found["read_latency"] else []
-    sections += [_commands(found), _energy(found)]
+    made = layouts.tables(found)
+    sections = [PageSection(table, _charts(name, found)) for name, table in made.items()]
     tables = {COMMANDS: csv_text(("command", "count"), [*found["commands"].items()])}
     if found["read_latency"]:
         rows = [[*row.values()] for row in found["read_latency"]["histogram"]]
@@ -36,28 +35,13 @@ def _page(found: Found) -> ResultPage:
 KIND = ResultKind("dram.json", terminal.SCHEMA, _page)
 
 
-def _latency(found: Found) -> PageSection:
-    latency = found["read_latency"]
-    bars = [(f"{row['from_ns']:.0f} to {row['to_ns']:.0f} ns", row["reads"]) for row in latency["histogram"]]
-    names = {"mean_ns": "mean", **{key: key.removesuffix("_ns") for key in latency if key[:1] == "p"}}
-    names |= {"least_ns": "least", "most_ns": "most"}
-    arrival = found["read_latency_from_arrival"]
-    rows = tuple((name, f"{latency[key]:.1f}", f"{arrival[key]:.1f}") for key, name in names.items())
-    note = "Of reads: from being taken into a queue to the last beat; beside it from the cycle that the trace states."
-    heads = ("ns", "from acceptance", "from arrival")
-    return PageSection("Latency", note, (both(partial(histogram, bars, "Reads by latency")),), heads, "lrr", rows)
-
-
-def _commands(found: Found) -> PageSection:
-    rows = tuple((name, count(number)) for name, number in found["commands"].items())
-    return PageSection("Commands", "", (), ("command", "count"), "lr", rows)
-
-
-def _energy(found: Found) -> PageSection:
-    energy = {name: joules for name, joules in found["energy_j"].items() if name != "total"}
-    whole = found["energy_j"]["total"]
-    rows = tuple(
-        (name, si(joules, "J"), percent(joules, whole), found["sources"][name]) for name, joules in energy.items()
-    )
-    chart = both(partial(parts, energy, "J", _ENERGY, "Energy by cause"))
-    return PageSection("Energy", "", (chart,), ("cause", "energy", "share", "source"), "lrrl", rows)
+def _charts(name: str, found: Found) -> tuple[str, ...]:
+    """The drawing beside a table, where it has one."""
+    if name == "latency":
+        bins = found["read_latency"]["histogram"]
+        bars = [(f"{row['from_ns']:.0f} to {row['to_ns']:.0f} ns", row["reads"]) for row in bins]
+        return (both(partial(histogram, bars, "Reads by latency")),)
+    if name == "energy":
+        causes = {cause: joules for cause, joules in found["energy_j"].items() if cause != "total"}
+        return (both(partial(parts, causes, "J", _ENERGY, "Energy by cause")),)
+    return ()

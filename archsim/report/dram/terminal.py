@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from archsim.base.units import si
+from archsim.report.dram import layouts
+from archsim.report.kit import table_terminal
+from archsim.report.kit.number_format import si
 
 SCHEMA = "archsim.dram/1"
-BAR = 40
 
 
 def to_json(found: Mapping[str, Any]) -> str:
@@ -17,9 +18,11 @@ def to_json(found: Mapping[str, Any]) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def to_table(found: Mapping[str, Any]) -> str:
-    """Requests, bandwidth, rows, latency with its histogram, commands, energy."""
-    return "\n".join([setting(found), *says(found), *_latency(found["read_latency"])])
+def to_table(found: Mapping[str, Any], width: int | None = None) -> str:
+    """Requests, bandwidth, rows, commands, energy, and the latency of reads; tables of ``width`` columns at most."""
+    made = layouts.tables(found)
+    lines = [setting(found), *says(found), *([] if found["read_latency"] else ["no reads"])]
+    return "\n".join([*lines, *(line for table in made.values() for line in table_terminal.text(table, width))])
 
 
 def setting(found: Mapping[str, Any]) -> str:
@@ -51,19 +54,3 @@ def _energy(energy: Mapping[str, float], moved: int) -> list[str]:
     parts = ", ".join(f"{name} {si(value, 'J')}" for name, value in energy.items() if name != "total")
     per_bit = f", {energy['total'] * 1e12 / (8 * moved):.1f} pJ/bit" if moved else ""
     return [f"energy    {si(energy['total'], 'J')}{per_bit}: {parts}"]
-
-
-def _latency(latency: Mapping[str, Any] | None) -> list[str]:
-    if latency is None:
-        return ["no reads"]
-    named = [key.removesuffix("_ns") for key in latency if key.startswith("p")]
-    shares = ", ".join(f"{name} {latency[name + '_ns']:.1f}" for name in named)
-    lines = [
-        f"read latency from acceptance, ns: mean {latency['mean_ns']:.1f}, least {latency['least_ns']:.1f}, {shares}, "
-        f"most {latency['most_ns']:.1f}"
-    ]
-    most = max(row["reads"] for row in latency["histogram"])
-    for row in latency["histogram"]:
-        bar = "█" * max(1, round(BAR * row["reads"] / most))
-        lines.append(f"  {row['from_ns']:8.0f} to {row['to_ns']:8.0f}  {bar:{BAR}} {row['reads']:,}")
-    return lines

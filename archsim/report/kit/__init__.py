@@ -1,1 +1,2 @@
-"""What reports share: numbers for people, tables of text, the terminal, causes with their colours, templates."""
+"""What reports share: the layout of a table and its renderers, numbers as people read them, the terminal, causes with
+their colours, templates."""

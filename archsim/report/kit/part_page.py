@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from archsim.base import plain
 from archsim.base.errors import ConfigError
 from archsim.base.version import __version__
 from archsim.base.writable import write_all
 from archsim.report.compare import page as compare_page
+from archsim.report.kit.table import HTML, ReportTable
+from archsim.report.kit.table_html import rendered
+from archsim.report.kit.table_markdown import bullets, section
 from archsim.report.kit.templates import page
 from archsim.report.run import summary
-from archsim.report.run.markdown import bullets, table
 
 RESULTS = "results.parquet"  # of a sweep
 
@@ -32,14 +32,10 @@ Found = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PageSection:
-    """A heading with a note, drawings (SVG) and a table: headings, ``l`` or ``r`` for each column, rows of text."""
+    """A table under its title, with drawings (SVG) above it."""
 
-    heading: str
-    note: str = ""
+    table: ReportTable
     charts: tuple[str, ...] = ()
-    headings: tuple[str, ...] = ()
-    alignment: str = ""
-    rows: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,7 +98,7 @@ def _texts(made: ResultPage) -> dict[str, str]:
 
 def html(made: ResultPage) -> str:
     """The page; equal numbers give equal bytes."""
-    sections = [{**vars(each), "charts": [Markup(chart) for chart in each.charts]} for each in made.sections]
+    sections = [rendered(each.table, 2, each.charts) for each in made.sections if HTML in each.table.media]
     return page("part.html.j2", {**vars(made), "sections": sections, "version": __version__})
 
 
@@ -110,9 +106,7 @@ def markdown(made: ResultPage) -> str:
     """The same in words and tables."""
     blocks = [f"# {plain.markdown(made.title)}", "  \n".join(plain.markdown(line) for line in made.setting)]
     blocks += [bullets(made.says)]
-    for section in made.sections:
-        blocks += [f"## {plain.markdown(section.heading)}", plain.markdown(section.note)]
-        blocks += [table(section.headings, section.alignment, section.rows)] if section.rows else []
+    blocks += [block for each in made.sections for block in section(each.table)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 

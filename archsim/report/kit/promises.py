@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from archsim.report.kit.table import PAGES, ReportTable, TableColumn
+
 HEADINGS = ("part", "promised", "not promised", "in this version")
 
 PROMISES: tuple[tuple[str, str, str, str], ...] = (
@@ -37,3 +39,9 @@ PROMISES: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("host", "event-level latencies", "what the host does between events", "yes"),
 )
+
+
+def promises_table() -> ReportTable:
+    """The promises as a table of a report."""
+    columns = [TableColumn(heading, "prose") for heading in HEADINGS]
+    return ReportTable('What "cycle-level" promises', columns, PROMISES, media=PAGES, dense=True)

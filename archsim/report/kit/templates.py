@@ -21,6 +21,11 @@ def page(template: str, values: Mapping[str, Any]) -> str:
     return _environment().get_template(template).render({**values, "css": style, "script": script})
 
 
+def fragment(template: str, values: Mapping[str, Any]) -> str:
+    """A part of a page as text."""
+    return _environment().get_template(template).render(values)
+
+
 @cache
 def _environment() -> Environment:
     return Environment(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -18,6 +18,7 @@ from rich.text import Text
 
 from archsim.base.plain import visible
 from archsim.report.kit.number_format import shorten
+from archsim.report.kit.table import BarCell, ColumnKind
 
 MOST_BAR, LEAST_BAR = 44, 8
 MOST_HEAD = 26
@@ -27,16 +28,6 @@ PAD = 2  # blanks of each column
 ALL = "--format json has all"
 _NUMBER_AT_END = re.compile(r"(^|\s)[-+<]?[0-9][0-9.,]*$")
 _NUMBER = re.compile(r"[-+<]?\s*[0-9][0-9.,]*(\s\S{1,8})?")
-
-ColumnKind = Literal["number", "word", "name", "text", "bar"]
-
-
-class BarCell(NamedTuple):
-    """Blocks from one share of the room to another."""
-
-    begin: float
-    end: float
-    colour: str = ""
 
 
 class GridColumn(NamedTuple):
@@ -96,7 +87,8 @@ class TextGrid:
         bars = [at for at in kept if self.columns[at].kind == "bar"]
         found = _shrunk(found, dict.fromkeys(bars, LEAST_BAR), room)
         if sum(found.values()) > room:
-            found |= {at: min(found[at], max(self._folded(at), self._content(at))) for at in kept if at not in bars}
+            folded = {at: min(found[at], max(self._folded(at), self._content(at))) for at in kept if at not in bars}
+            found = _shrunk(found, folded, room)
             found = _shrunk(found | dict.fromkeys(bars, MOST_BAR), dict.fromkeys(bars, LEAST_BAR), room)
         if bars and sum(found.values()) > room:
             room += PAD * len(bars)

@@ -6,15 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from archsim.report.kit.number_format import NONE
-from archsim.report.kit.text_grid import BarCell, GridCell, GridColumn, TextGrid
+from archsim.report.kit import table_terminal
+from archsim.report.noc import layouts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SCHEMA = "archsim.noc/1"
-HOTTEST = 5  # links that are named
 _STABLE, _UNSTABLE, _IDEAL = "#0072B2", "#D55E00", "#5F6873"
 
 
@@ -24,10 +23,11 @@ def to_json(found: Mapping[str, Any]) -> str:
 
 
 def to_table(found: Mapping[str, Any], width: int | None = None) -> str:
-    """The network, its latency against load or that of a trace, and its busiest links; a table of ``width`` columns at
+    """The network, its latency against load or that of a trace, and its busiest links; tables of ``width`` columns at
     most."""
-    lines = _network(found) + (_trace(found) if "trace" in found else _curve(found, width))
-    return "\n".join(lines + _links(found))
+    made = layouts.tables(found)
+    lines = [*setting(found), *says(found)]
+    return "\n".join([*lines, *(line for table in made.values() for line in table_terminal.text(table, width))])
 
 
 def _network(found: Mapping[str, Any]) -> list[str]:
@@ -76,27 +76,6 @@ def _stable(found: Mapping[str, Any]) -> str:
     return f"stable up to {last:g}, accepted {most}" if last else f"never stable, accepted {most}"
 
 
-def _curve(found: Mapping[str, Any], width: int | None) -> list[str]:
-    top = max((point["latency_cycles"]["mean"] for point in found["points"] if point["stable"]), default=1.0)
-    heads = (*map(GridColumn, ("rate", "accepted", "mean", "p99", "max")), GridColumn("", "bar"))
-    grid = TextGrid(heads, [_point(point, top) for point in found["points"]])
-    legend = "mean, p99, max: cycles from the making of a packet to its last flit"
-    return [_offered(found), _alone(found), "", grid.text(width), legend, *_endless(found), "", _stable(found)]
-
-
-def _point(point: Mapping[str, Any], top: float) -> tuple[GridCell, ...]:
-    latency = point["latency_cycles"]
-    head = f"{point['rate']:.4g}", f"{point['accepted_flits_per_node_cycle']:.4f}"
-    if not point["stable"]:
-        return *head, NONE, NONE, NONE, BarCell(0, 0)
-    return *head, f"{latency['mean']:.1f}", str(latency["p99"]), str(latency["max"]), BarCell(0, latency["mean"] / top)
-
-
-def _endless(found: Mapping[str, Any]) -> list[str]:
-    rates = [f"{point['rate']:.4g}" for point in found["points"] if not point["stable"]]
-    return [f"not stable: latency grows without end at {', '.join(rates)}"] if rates else []
-
-
 def _trace(found: Mapping[str, Any]) -> list[str]:
     latency = found["latency_cycles"]
     several = f", {found['multicasts']:,} of them to several nodes" if found["multicasts"] else ""
@@ -106,15 +85,6 @@ def _trace(found: Mapping[str, Any]) -> list[str]:
         f"latency in cycles: mean {latency['mean']:.1f}, p50 {latency['p50']}, p99 {latency['p99']}, "
         f"max {latency['max']}; {found['queued_cycles_mean']:.1f} of the mean in the queue of the source",
     ]
-
-
-def _links(found: Mapping[str, Any]) -> list[str]:
-    hottest = sorted(found["links"], key=lambda link: (-link["flits_per_cycle"], link["from"], link["to"]))[:HOTTEST]
-    if not hottest:
-        return []
-    at = f" at {found['links_at_rate']:g}" if "links_at_rate" in found else ""
-    named = ", ".join(f"{link['from']} to {link['to']} {link['flits_per_cycle']:.3f}" for link in hottest)
-    return [f"busiest links{at}, flits per cycle: {named}"]
 
 
 def figure(found: Mapping[str, Any]) -> Figure:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from archsim.report.kit.number_format import NONE, percent, si
+from archsim.report.kit.number_format import count, percent, si
+from archsim.report.kit.table import MARKDOWN, ReportTable, TableColumn
 
 BUSY = 0.8  # of the peak: windows above it are called busy
 ROWS = 10  # of the table
@@ -34,25 +36,35 @@ def sentence(name: str, part: DramSummary) -> str:
     )
 
 
-def table_rows(part: DramSummary) -> list[tuple[str, str, str, str, str]]:
-    """(start, read, written, row hits, conflicts) of at most ten equal spans of the run."""
+def dram_table(name: str, part: DramSummary) -> ReportTable:
+    """What the part did in at most ten equal spans of the run; pages draw it instead."""
     windows = part["windows"]
-    count = len(windows["row_hits"])
-    spans = min(ROWS, count)
-    edges = [index * count // spans for index in range(spans + 1)]
-    return [_row(windows, first, last) for first, last in zip(edges, edges[1:], strict=False)]
+    length = len(windows["row_hits"])
+    spans = min(ROWS, length)
+    edges = [index * length // spans for index in range(spans + 1)]
+    rate = partial(si, unit="B/s", digits=3)
+    columns = (
+        TableColumn("from", show=lambda seconds: si(seconds, "s", 3) if seconds else "0"),
+        TableColumn("read", show=rate),
+        TableColumn("written", show=rate),
+        TableColumn("row hits", show=percent),
+        TableColumn("conflicts", show=count),
+    )
+    rows = [_row(windows, first, last) for first, last in zip(edges, edges[1:], strict=False)]
+    return ReportTable(name, columns, rows, sentence(name, part), media=(MARKDOWN,))
 
 
-def _row(windows: Mapping[str, Any], first: int, last: int) -> tuple[str, str, str, str, str]:
+def _row(windows: Mapping[str, Any], first: int, last: int) -> tuple[float | None, ...]:
+    """When a span begins in seconds, bytes per second read and written, share of row hits, row conflicts."""
     sums = {name: sum(windows[name][first:last]) for name in windows if name not in ("seconds", "row_hit_rate")}
     seconds = (last - first) * windows["seconds"]
     bursts = _bursts(sums)
     return (
-        si(first * windows["seconds"], "s", 3) if first else "0",
-        si(sums["read_bytes"] / seconds, "B/s", 3),
-        si(sums["write_bytes"] / seconds, "B/s", 3),
-        percent(sums["row_hits"], bursts) if bursts else NONE,
-        f"{sums['row_conflicts']:,}",
+        first * windows["seconds"],
+        sums["read_bytes"] / seconds,
+        sums["write_bytes"] / seconds,
+        sums["row_hits"] / bursts if bursts else None,
+        sums["row_conflicts"],
     )
 
 

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from archsim.report.kit.number_format import NONE, count, percent
-from archsim.report.kit.text_grid import BarCell, GridCell, GridColumn, TextGrid
+from archsim.report.kit.table import TERMINAL, BarCell, ReportTable, TableColumn
+from archsim.report.kit.table_terminal import text
 
 ExplanationSummary = Mapping[str, Any]  # archsim.explain/1
 UNITS = {"energy": " pJ", "cycles x energy": " cycles pJ"}
-
-_RESOURCES = (
-    GridColumn("resource, cycles", "name"),
-    GridColumn("chosen"),
-    GridColumn("", "bar"),
-    GridColumn("runner-up"),
-)
-_TOTALS = (GridColumn("", "name"), GridColumn("chosen"), GridColumn("runner-up"))
-_IF = (
-    GridColumn("if", "name"), GridColumn("cycles"), GridColumn("change"),
-    GridColumn("memory energy", rank=1), GridColumn("change", rank=1),
-    GridColumn("then bounded by", "text"),
-)  # fmt: skip
 
 
 def to_json(told: ExplanationSummary) -> str:
@@ -31,41 +20,89 @@ def to_json(told: ExplanationSummary) -> str:
     return json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
 
 
+def tables(told: ExplanationSummary) -> dict[str, ReportTable]:
+    """The tables of an explanation by name, each laid out once: resources, totals, the layer on larger chips."""
+    chosen, second = told["chosen"], told["runner_up"]
+    return {"resources": resources(chosen, second), "totals": totals(chosen, second), "doubled": doubled(told)}
+
+
+def resources(chosen: ExplanationSummary, second: ExplanationSummary | None) -> ReportTable:
+    """How long the layer needs each resource at least, the longest first."""
+    other = second["resources"] if second is not None else {}
+    whole = chosen["cycles"]
+    rows = [
+        (name, cycles, BarCell(0, cycles / whole if whole else 0), other.get(name))
+        for name, cycles in sorted(chosen["resources"].items(), key=lambda item: (-item[1], item[0]))
+    ]
+    columns = (
+        TableColumn("resource", "name"),
+        TableColumn("chosen", unit="cycles", show=_rounded),
+        TableColumn("", "bar"),
+        TableColumn("runner-up", unit="cycles", show=_rounded),
+    )
+    return ReportTable("Resources", columns, rows, media=(TERMINAL,))
+
+
+def totals(chosen: ExplanationSummary, second: ExplanationSummary | None) -> ReportTable:
+    """The figures by which mappings are chosen."""
+    names = {
+        "cycles": "cycles",
+        "energy_pj": "energy of memory accesses, pJ",
+        "commands": "commands",
+        "held_bytes": "bytes held",
+    }
+    rows = [(label, chosen[key], None if second is None else second[key]) for key, label in names.items()]
+    columns = (TableColumn("figure", "name"), *(TableColumn(name, show=_rounded) for name in ("chosen", "runner-up")))
+    return ReportTable("Totals", columns, rows, media=(TERMINAL,))
+
+
+def doubled(told: ExplanationSummary) -> ReportTable:
+    """The layer mapped onto the chip with each part enlarged; what could not be mapped says why below."""
+    cycles, energy = told["chosen"]["cycles"], told["chosen"]["energy_pj"]
+    rows = [
+        (
+            row["name"],
+            row["cycles"],
+            row["cycles"],
+            row.get("energy_pj"),
+            row.get("energy_pj"),
+            row.get("bounded_by", ""),
+        )
+        for row in told["doubled"]
+    ]
+    columns = (
+        TableColumn("if", "name"),
+        TableColumn("cycles", show=count),
+        TableColumn("change", show=partial(_change, before=cycles)),
+        TableColumn("memory energy", unit="pJ", show=_rounded, rank=1),
+        TableColumn("change", show=partial(_change, before=energy), rank=1),
+        TableColumn("then bounded by", "text"),
+    )
+    failed = [f"{row['name']}: {row['reason']}" for row in told["doubled"] if row["cycles"] is None]
+    return ReportTable("What would help", columns, rows, below=failed, media=(TERMINAL,))
+
+
+def _rounded(value: float | None) -> str:
+    return count(None if value is None else round(value))
+
+
 def to_table(told: ExplanationSummary, width: int | None = None) -> str:
     """What bounds the layer, the runner-up beside it, and the layer on larger chips; tables of ``width`` columns at
     most."""
-    chosen, second = told["chosen"], told["runner_up"]
+    chosen, second, made = told["chosen"], told["runner_up"], tables(told)
     lines = [
         f"{told['layer']} ({told['op']}) on {chosen['unit']} of {told['chip']}, by {told['objective']}",
         f"bounded by: {chosen['bounded_by']}, {count(chosen['cycles'])} cycles (analytic)",
-        "",
-        TextGrid(_RESOURCES, [*_resources(chosen, second)]).text(width),
-        "",
-        TextGrid(_TOTALS, [*_totals(chosen, second)]).text(width),
+        *text(made["resources"], width),
+        *text(made["totals"], width),
         "",
         *_nests(chosen, second),
         "",
         _lost(told),
         _least(told),
-        "",
-        TextGrid(_IF, [*_doubled(told)]).text(width),
-        *[f"{row['name']}: {row['reason']}" for row in told["doubled"] if row["cycles"] is None],
+        *text(made["doubled"], width),
     ]
     return "\n".join(lines)
-
-
-def _resources(chosen: ExplanationSummary, second: ExplanationSummary | None) -> Iterator[Sequence[GridCell]]:
-    """The largest first."""
-    other = second["resources"] if second is not None else {}
-    for name, cycles in sorted(chosen["resources"].items(), key=lambda item: (-item[1], item[0])):
-        bar = BarCell(0, cycles / chosen["cycles"] if chosen["cycles"] else 0)
-        yield name, count(round(cycles)), bar, count(round(other[name])) if name in other else NONE
-
-
-def _totals(chosen: ExplanationSummary, second: ExplanationSummary | None) -> Iterator[Sequence[str]]:
-    for key, label in (("cycles", "cycles"), ("energy_pj", "energy of memory accesses, pJ"), ("commands", "commands"),
-                       ("held_bytes", "bytes held")):  # fmt: skip
-        yield label, count(round(chosen[key])), NONE if second is None else count(round(second[key]))
 
 
 def _nests(chosen: ExplanationSummary, second: ExplanationSummary | None) -> Iterator[str]:
@@ -83,12 +120,12 @@ def _nest(found: ExplanationSummary) -> str:
             words.append(f"for {node['loop']} in {node['tile']}" + (f" over {node['axis']}" if "axis" in node else ""))
             memory = ""
             continue
-        text = f"{node['keep']}:{node['slots']}" + ("~" if "reserve_at" in node else "")
+        kept = f"{node['keep']}:{node['slots']}" + ("~" if "reserve_at" in node else "")
         if node["in"] == memory:
-            words[-1] = f"{words[-1][:-1]} {text}]"
+            words[-1] = f"{words[-1][:-1]} {kept}]"
         else:
             memory = node["in"]
-            words.append(f"{memory} [{text}]")
+            words.append(f"{memory} [{kept}]")
     added = found["adding"]
     end = f"; partial sums of {added['cores']} cores added by {added['collective']}" if added else ""
     return f"{' '.join(words)} on {found['unit']}{end}"
@@ -102,12 +139,12 @@ def _lost(told: ExplanationSummary) -> str:
         return "The runner-up ties in every figure; the chosen mapping comes first in order."
     unit = UNITS.get(lost["figure"], "")
     more = percent(lost["runner_up"] - lost["chosen"], lost["chosen"]) if lost["chosen"] else NONE
-    text = (
+    said = (
         f"The runner-up lost by {lost['figure']}: {lost['runner_up']:,.0f}{unit} to {lost['chosen']:,.0f}{unit}, {more}"
     )
     second = told["runner_up"]["bounded_by"]
     alike = f"; {' and '.join(told['alike'])} count as alike" if told["alike"] else ""
-    return f"{text} more{alike}; it is bounded by {second}."
+    return f"{said} more{alike}; it is bounded by {second}."
 
 
 def _least(told: ExplanationSummary) -> str:
@@ -124,17 +161,5 @@ def _least(told: ExplanationSummary) -> str:
     return f"Any LoopTree of it takes at least {' and '.join(texts)}{aside}."
 
 
-def _doubled(told: ExplanationSummary) -> Iterator[Sequence[str]]:
-    cycles, energy = told["chosen"]["cycles"], told["chosen"]["energy_pj"]
-    for row in told["doubled"]:
-        if row["cycles"] is None:
-            yield row["name"], NONE, "", NONE, "", ""
-            continue
-        yield (
-            row["name"], count(row["cycles"]), _change(row["cycles"], cycles),
-            f"{count(round(row['energy_pj']))} pJ", _change(row["energy_pj"], energy), row["bounded_by"],
-        )  # fmt: skip
-
-
-def _change(now: float, before: float) -> str:
-    return f"{100 * (now - before) / before:+.1f} %" if before else NONE
+def _change(now: float | None, before: float) -> str:
+    return NONE if now is None or not before else f"{100 * (now - before) / before:+.1f} %"

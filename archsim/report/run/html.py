@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -21,19 +20,17 @@ from archsim.report.charts.roofline import roofline
 from archsim.report.charts.stacked import StackedBar, legend, stacked
 from archsim.report.charts.treemap import treemap
 from archsim.report.charts.waterfall import waterfall
-from archsim.report.kit.assumptions import estimated, sourced
 from archsim.report.kit.causes import bound_colour, bound_label, cause
 from archsim.report.kit.number_format import count, percent
-from archsim.report.kit.promises import HEADINGS, PROMISES
 from archsim.report.kit.svg import both
+from archsim.report.kit.table import HTML, ReportTable
+from archsim.report.kit.table_html import by_name
 from archsim.report.kit.templates import page
-from archsim.report.run.bottlenecks import ranked
 from archsim.report.run.chip_parts import area_colours, part_colours, power_sentence, without_model
 from archsim.report.run.dram_rows import parts_with_rows, sentence
-from archsim.report.run.headline import bound_of, headline, setting, title
-from archsim.report.run.layer_columns import HEADS, NOTE, layer_rows, totals
-from archsim.report.run.layer_rows import operand_rows, refined_rows, refinement, why_notes, why_rows
-from archsim.report.run.noc_rows import busiest, by_kind, core_bars
+from archsim.report.run.headline import bound_of, setting, title
+from archsim.report.run.layouts import tables
+from archsim.report.run.noc_rows import by_kind, core_bars
 from archsim.report.run.noc_rows import sentence as sentence_of
 from archsim.report.run.run_sentences import sentences, slow_layers
 from archsim.report.run.timeline import sentence as cores_shown
@@ -45,18 +42,20 @@ PageContent = dict[str, Any]
 
 def render(summary: Mapping[str, Any]) -> str:
     """The page as text; equal summaries give equal bytes."""
-    values = {**_head(summary), **_time(summary), **_charts(summary), **_tables(summary)}
-    return page("report.html.j2", {**values, "contents": _contents(values)})
+    made = tables(summary)
+    values = {**_head(summary, made), **_time(summary), **_charts(summary), "table": by_name(made)}
+    return page("report.html.j2", {**values, "contents": _contents(values, made)})
 
 
-def _head(summary: Mapping[str, Any]) -> PageContent:
+def _head(summary: Mapping[str, Any], made: Mapping[str, ReportTable]) -> PageContent:
     return {
         "title": title(summary),
         "setting": setting(summary),
         "version": summary["provenance"]["archsim_version"],
-        "headline": headline(summary),
+        "headline": made["headline"].texts(HTML),
         "verdict": sentences(summary),
         "warnings": summary["provenance"].get("warnings", []),
+        "not_modelled": summary["details"].get("not_modelled", []),
         "cycles": count(summary["cycles_total"]),
     }
 
@@ -89,7 +88,6 @@ def _time(summary: Mapping[str, Any]) -> PageContent:
         "time_legend": legend(shown),
         "slow_count": len(bars),
         "layer_count": len(summary["layers"]),
-        "operands": operand_rows(summary),
     }
 
 
@@ -140,7 +138,6 @@ def _network(noc: Mapping[str, Any] | None) -> PageContent | None:
         "sentence": sentence_of(noc),
         "chart": Markup(network(noc)),
         "legend": noc_legend(noc),
-        "busiest": busiest(noc),
     }
 
 
@@ -151,34 +148,12 @@ def _drams(summary: Mapping[str, Any]) -> list[PageContent]:
     ]
 
 
-def _tables(summary: Mapping[str, Any]) -> PageContent:
-    sources = summary["details"].get("sources", {})
-    provenance = {key: value for key, value in summary["provenance"].items() if key != "warnings"}
-    return {
-        "bottlenecks": ranked(summary),
-        "why": why_rows(summary["details"].get("why", [])),
-        "why_notes": why_notes(summary["details"].get("why", [])),
-        "refined": refined_rows(summary),
-        "refinement": refinement(summary),
-        "layers": layer_rows(summary),
-        "layer_heads": HEADS,
-        "layers_note": NOTE,
-        "totals": totals(summary),
-        "estimated": estimated(sources),
-        "sourced": sourced(sources),
-        "not_modelled": summary["details"].get("not_modelled", []),
-        "promise_headings": HEADINGS,
-        "promises": PROMISES,
-        "provenance": [(key, _plain(value)) for key, value in provenance.items()],
-    }
-
-
-def _contents(values: PageContent) -> list[tuple[str, str]]:
+def _contents(values: PageContent, made: Mapping[str, ReportTable]) -> list[tuple[str, str]]:
     sections = [
-        ("bottlenecks", "Bottlenecks", bool(values["bottlenecks"] or values["why"])),
+        ("bottlenecks", "Bottlenecks", "bottlenecks" in made or "why" in made),
         ("waterfall", "MAC waterfall", True),
         ("time", "Where the time went", True),
-        ("predicted", "Predicted and simulated", bool(values["refinement"])),
+        ("predicted", "Predicted and simulated", "predicted" in made),
         ("roofline", "Roofline", bool(values["roofline"])),
         ("dram", "DRAM over time", bool(values["drams"])),
         ("noc", "Network", bool(values["noc"])),
@@ -189,7 +164,3 @@ def _contents(values: PageContent) -> list[tuple[str, str]]:
         ("provenance", "Provenance", True),
     ]
     return [(anchor, name) for anchor, name, present in sections if present]
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

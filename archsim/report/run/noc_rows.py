@@ -9,6 +9,7 @@ from archsim.ir.activity import NocStats
 from archsim.ir.causes import CAUSES
 from archsim.report.charts.stacked import StackedBar
 from archsim.report.kit.number_format import count, percent
+from archsim.report.kit.table import PAGES, Medium, ReportTable, TableColumn
 from archsim.report.run.details import NetworkDetails
 
 BUSIEST = 5
@@ -54,18 +55,23 @@ def share(cycles: float, total: int) -> float:
     return min(1.0, cycles / total) if total else 0.0
 
 
-def busiest(noc: Mapping[str, Any]) -> list[dict[str, str]]:
+def links_table(noc: Mapping[str, Any], title: str = "Busiest links", media: tuple[Medium, ...] = PAGES) -> ReportTable:
     """The links that flits took the longest, ties by their routers."""
-    links = [(cycles, *link) for cycles, link in zip(taken(noc), noc["links"], strict=True)]
-    return [
-        {
-            "link": f"{where(noc, source)} \u2192 {where(noc, target)}",
-            "flits": count(flits),
-            "share": percent(cycles, noc["cycles"]),
-        }
-        for cycles, source, target, flits in sorted(links, key=lambda link: (-link[0], link[1], link[2]))[:BUSIEST]
+    cycles = noc["cycles"]
+    links = [(busy, *link) for busy, link in zip(taken(noc), noc["links"], strict=True)]
+    order = sorted(links, key=lambda link: (-link[0], link[1], link[2]))[:BUSIEST]
+    rows = [
+        (f"{where(noc, source)} \u2192 {where(noc, target)}", flits, flits, busy)
+        for busy, source, target, flits in order
         if flits
     ]
+    columns = (
+        TableColumn("link", "name"),
+        TableColumn("flits", show=count),
+        TableColumn("load", unit="flits/cycle", show=lambda flits: f"{flits / cycles if cycles else 0.0:.3f}"),
+        TableColumn("of the cycles", show=lambda busy: percent(busy, cycles), meaning="for which flits took the link"),
+    )
+    return ReportTable(title, columns, rows, media=media)
 
 
 def where(noc: Mapping[str, Any], router: int) -> str:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from archsim.base.plain import html
 from archsim.report.charts.waterfall import waterfall
-from archsim.report.run.headline import headline, setting, title
+from archsim.report.kit.table import ReportTable
+from archsim.report.kit.table_notebook import STYLE, rendered
+from archsim.report.run.headline import setting, title
+from archsim.report.run.layouts import tables
 from archsim.report.run.run_sentences import sentences
-
-_STYLE = (
-    "<style>.archsim svg.chart{width:100%;max-width:1120px;height:auto;font:13px sans-serif}"
-    ".archsim .dim{fill:#5f6873;color:#5f6873}.archsim .link{stroke:#aab2bc}"
-    ".archsim td{text-align:left}.archsim td.n{text-align:right;font-weight:600}</style>"
-)
 
 
 def card(summary: Mapping[str, Any]) -> str:
-    """The fragment; its style applies inside ``.archsim`` only."""
-    rows = "".join(
-        f"<tr><td>{html(name)}</td><td class='n'>{html(figure)}</td><td class='dim'>{html(remark)}</td></tr>"
-        for name, figure, remark in headline(summary)
-    )
-    words = "".join(f"<li>{html(sentence)}</li>" for sentence in sentences(summary))
-    under = "<br>".join(html(line) for line in setting(summary))
+    """The fragment for a run; its style applies inside ``.archsim`` only."""
     picture = waterfall(summary["mac_breakdown"], summary["cycles_total"])
-    head = f"<h3>{html(title(summary))}</h3><p class='dim'>{under}</p>"
-    return f"<div class='archsim'>{_STYLE}{head}<table>{rows}</table><ul>{words}</ul>{picture}</div>"
+    return framed(title(summary), setting(summary), tables(summary)["headline"], sentences(summary), picture)
+
+
+def framed(name: str, under: Sequence[str], figures: ReportTable, said: Sequence[str], picture: str) -> str:
+    """A heading with lines under it, the figures, sentences and a drawing (SVG)."""
+    words = "".join(f"<li>{html(sentence)}</li>" for sentence in said)
+    lines = "<br>".join(html(line) for line in under)
+    head = f"<h3>{html(name)}</h3><p class='dim'>{lines}</p>"
+    return f"<div class='archsim'>{STYLE}{head}{rendered(figures)}<ul>{words}</ul>{picture}</div>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,10 +13,10 @@ from archsim.report.charts.parallel import parallel
 from archsim.report.charts.scatter import scatter
 from archsim.report.charts.tornado import tornado
 from archsim.report.kit.svg import both
+from archsim.report.kit.table_html import by_name
+from archsim.report.kit.table_markdown import bullets, rendered
 from archsim.report.kit.templates import page
-
-SweepDigest = Mapping[str, Any]
-WITHIN_HEAD = "within the band of"  # so many other points of the front
+from archsim.report.sweep.layouts import SweepDigest, front
 
 
 def html(digest: SweepDigest) -> str:
@@ -28,24 +27,11 @@ def html(digest: SweepDigest) -> str:
 
 def markdown(digest: SweepDigest) -> str:
     """The same in words and tables."""
-    lines = [f"# Sweep {escaped(digest['title'])}", "", escaped(setting(digest)), ""]
-    columns = [*digest["axes"], *(goal["key"] for goal in digest["goals"])]
+    blocks = [f"# Sweep {escaped(digest['title'])}", escaped(setting(digest))]
     for model in digest["models"]:
-        lines += [f"## {escaped(model['model'])}", "", *[f"- {escaped(sentence)}" for sentence in model["says"]], ""]
-        unsure = [WITHIN_HEAD] if at_cost(model) else []
-        heads = [*map(escaped, columns), *unsure, "loses most to"]
-        lines += [f"| point | {' | '.join(heads)} |", "|" + "---|" * (1 + len(heads))]
-        for point in model["front"]:
-            cells = [escaped(str(point["shown"][key])) for key in columns]
-            cells += [str(point["within"])] if unsure else []
-            lines.append(f"| {point['point']} | {' | '.join(cells)} | {point['bound']} |")
-        lines.append("")
-    return "\n".join(lines)
-
-
-def at_cost(model: Mapping[str, Any]) -> bool:
-    """Whether the front of a model has points that were not simulated."""
-    return any(point["fidelity"] == "cost" for point in model["front"])
+        made = front(digest, model)
+        blocks += [f"## {escaped(model['model'])}", bullets(model["says"]), escaped(made.note), rendered(made)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def setting(digest: SweepDigest) -> str:
@@ -58,13 +44,13 @@ def setting(digest: SweepDigest) -> str:
     )
 
 
-def _charted(digest: SweepDigest, model: Mapping[str, Any]) -> dict[str, Any]:
+def _charted(digest: SweepDigest, model: SweepDigest) -> dict[str, Any]:
     goals = [goal["key"] for goal in digest["goals"]]
     first, *others = digest["goals"]
     pairs = [(first, other) for other in others] or [(first, first)]
     return {
         **model,
-        "at_cost": at_cost(model),
+        "table": by_name({"front": front(digest, model)}),
         "scatters": [Markup(both(partial(scatter, model["points"], x, y))) for x, y in pairs],
         "parallel": Markup(parallel(model["front"], digest["axes"], goals)),
         "tornado": Markup(both(partial(tornado, model["sensitivity"], goals[0]))),
