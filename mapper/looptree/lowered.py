@@ -69,15 +69,17 @@ def _inside(frame: Frame, chip: ChipCosts, dtypes: Mapping[str, str], start: int
     """Loops of the array over a tile of the innermost memories."""
     problem, hierarchy = frame.problem, hierarchy_of(frame.problem, chip, dtypes)
     array, _ = array_of(problem, chip, dtypes)
-    operand = held(array)
-    index, tiles = problem.operand(operand).dims, frame.tiles(len(frame.loops))
+    operands = held(array)
+    index = {dim for operand in operands for dim in problem.operand(operand).dims}
+    tiles = frame.tiles(len(frame.loops))
     laid = axis_dims(problem, chip, dtypes)
     shares = {axis.name: _spread(laid[axis.name], tiles, axis.fanout) for axis in hierarchy.axes}
     spread = {dim: share for of_axis in shares.values() for dim, share in of_axis.items()}
     nodes: list[MapNode] = [Loop(dim, spread.get(dim, 1)) for dim in tiles if dim in {*index, *spread}]
     nodes = [node for node in nodes if isinstance(node, Loop) and node.tile < tiles[node.dim]]
     nodes += [Loop(dim, 1, axis) for axis, dims in shares.items() for dim, share in dims.items() if share > 1]
-    nodes.append(Keep(operand, hierarchy.memories[-1].name, 1, start + len(nodes)))
+    for operand, register in zip(operands, hierarchy.memories[-len(operands) :], strict=True):
+        nodes.append(Keep(operand, register.name, 1, start + len(nodes)))
     left = [dim for dim in tiles if dim not in {*index, *spread} and tiles[dim] > 1]
     return [*nodes, *(Loop(dim, 1) for dim in left)]
 

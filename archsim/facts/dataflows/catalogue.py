@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol, cast
 
 from archsim.base import registry
@@ -15,12 +15,13 @@ KIND = registry.Kind("dataflow", "archsim.facts.dataflows", "dataflows", defines
 class Dataflow(Protocol):
     """What a dataflow's file defines.
 
-    ``SUMMARY``: one line for listings. ``HELD``: the role that stays in the PEs. ``OPTIONS``: the options of
-    ``ArrayShape`` that have a meaning; ``fold`` and ``registers`` raise ConfigError when another one is set.
+    ``SUMMARY``: one line for listings. ``HELD``: the role that stays in the PEs, or a tuple of several. ``OPTIONS``:
+    the options of ``ArrayShape`` that have a meaning; ``fold`` and ``registers`` raise ConfigError when another one is
+    set. A file may also define ``WINDOWS`` (``wants_windows``) and ``spread`` (``spread_of``).
     """
 
     SUMMARY: str
-    HELD: str
+    HELD: str | tuple[str, ...]
     OPTIONS: tuple[str, ...]
 
     def fanouts(self, rows: int, cols: int) -> tuple[FanoutSpec, ...]:
@@ -33,6 +34,7 @@ class Dataflow(Protocol):
         """Cycles, edge streams and inner actions of one command; ``accumulate``: sums are there already."""
 
 
+Spread = Callable[[Nest, ArrayShape], Mapping[str, tuple[str, ...]]]
 _MEMBERS = ("SUMMARY", "HELD", "OPTIONS", "fanouts", "registers", "fold")
 
 
@@ -56,3 +58,28 @@ def get(name: str) -> Dataflow:
     if missing:
         raise ConfigError(f"dataflow '{name}' ({module.__file__}) does not define {', '.join(missing)}")
     return cast(Dataflow, module)
+
+
+def held(dataflow: Dataflow) -> tuple[str, ...]:
+    """The roles that stay in the PEs, one or several."""
+    return (dataflow.HELD,) if isinstance(dataflow.HELD, str) else tuple(dataflow.HELD)
+
+
+def wants_windows(name: str) -> bool:
+    """Whether the dataflow asks for the windows of its nests: its file says ``WINDOWS = True``.
+
+    Raises ConfigError for an unknown name, and for another value than True or False.
+    """
+    wanted = getattr(get(name), "WINDOWS", False)
+    if not isinstance(wanted, bool):
+        raise ConfigError(f"dataflow '{name}' ({file(name)}): WINDOWS is {wanted!r}; allowed True and False")
+    return wanted
+
+
+def spread_of(dataflow: Dataflow) -> Spread | None:
+    """What the file says of the dims that each axis spreads, by the axis' name; None where it does not say.
+
+    Only a dataflow of which two indices of a dim can meet in one stream without lying on an axis side by side, such
+    as one that keeps a row in a PE, needs to say so: of the others ``fold`` tells.
+    """
+    return cast("Spread | None", getattr(dataflow, "spread", None))
