@@ -35,9 +35,9 @@ def spread(layer: Layer, dataflow: str, shape: ArrayShape) -> dict[str, tuple[st
     """
     flow = catalogue.get(dataflow)
     nest = nest_of(layer, dataflow)
-    stated = catalogue.spread_of(flow)
+    stated = catalogue.spread_of(dataflow, nest, shape)
     if stated is not None:
-        return {axis["axis"]: stated(nest, shape)[axis["axis"]] for axis in flow.fanouts(shape.rows, shape.cols)}
+        return stated
     operands = {operand.name: operand for operand in (*layer.inputs, layer.output)}
     index = {name: {dim for axis in operand.axes for dim, _ in axis.terms} for name, operand in operands.items()}
 

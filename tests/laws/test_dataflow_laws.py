@@ -225,7 +225,7 @@ def test_law_38_parts_take_and_stream_no_less(run: Run, extents: Extents, dim: s
 @QUICK
 @given(windows(), EXTENTS)
 def test_distinct_inputs_are_those_that_points_read(found: tuple[Window, ...], extents: Extents) -> None:
-    """A window's distinct positions are the set of position x stride + tap x dilation; a nest's inputs their product."""
+    """A window's distinct positions are the set of output x stride + tap x dilation; a nest's inputs their product."""
     expected = 1
     for window in found:
         outputs, taps = range(extents[window.output]), range(extents[window.tap])

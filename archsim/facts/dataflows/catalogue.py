@@ -76,10 +76,25 @@ def wants_windows(name: str) -> bool:
     return wanted
 
 
-def spread_of(dataflow: Dataflow) -> Spread | None:
-    """What the file says of the dims that each axis spreads, by the axis' name; None where it does not say.
+def spread_of(name: str, nest: Nest, array: ArrayShape) -> dict[str, tuple[str, ...]] | None:
+    """The dims that each axis spreads, as the dataflow's own ``spread(nest, array)`` says; None for a file without it.
 
-    Only a dataflow of which two indices of a dim can meet in one stream without lying on an axis side by side, such
-    as one that keeps a row in a PE, needs to say so: of the others ``fold`` tells.
+    A dataflow needs to say so where two indices of a dim may share one stream without lying side by side on an axis,
+    as do those of a row that a PE keeps; of the others ``fold`` tells. Raises ConfigError where it does not name
+    exactly the axes of its ``fanouts``, or names dims that the nest lacks.
     """
-    return cast("Spread | None", getattr(dataflow, "spread", None))
+    dataflow = get(name)
+    stated = cast("Spread | None", getattr(dataflow, "spread", None))
+    if stated is None:
+        return None
+    found = dict(stated(nest, array))
+    axes = [axis["axis"] for axis in dataflow.fanouts(array.rows, array.cols)]
+    dims = {*nest.batch, *nest.m, *nest.n, *nest.k}
+    strange = sorted({dim for of_axis in found.values() for dim in of_axis} - dims)
+    if sorted(found) != sorted(axes) or strange:
+        raise ConfigError(
+            f"dataflow '{name}' ({file(name)}): spread gives axes {', '.join(found) or 'none'}"
+            f"{' with dims ' + ', '.join(strange) if strange else ''}; allowed exactly {', '.join(axes)}, with dims of "
+            f"the nest ({', '.join(sorted(dims))})"
+        )
+    return {axis: tuple(found[axis]) for axis in axes}

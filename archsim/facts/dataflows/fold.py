@@ -96,7 +96,9 @@ def check_windows(windows: Sequence[Window], m: Sequence[str], k: Sequence[str])
     for window in windows:
         shown = f"window of '{window.output}' and '{window.tap}'"
         if window.output not in m or window.tap not in k:
-            raise ModelError(f"loop nest: {shown}; allowed one output row ({', '.join(m)}) and one sum ({', '.join(k)})")
+            raise ModelError(
+                f"loop nest: {shown}; allowed one output row ({', '.join(m)}) and one sum ({', '.join(k)})"
+            )
         if seen & {window.output, window.tap}:
             raise ModelError(f"loop nest: {shown}, of which another window has one already; allowed once each")
         if min(window.stride, window.dilation) < 1:

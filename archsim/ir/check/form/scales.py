@@ -116,8 +116,7 @@ def _check_windows(command: Command, nest: MatmulNest, what: str) -> None:
         alike = min(steps) > 0 and window._replace(stride=steps[0], dilation=steps[1])
         pairs = outputs * taps
         if not alike or (
-            alike.pace != window.pace
-            and min(alike.distinct(outputs, taps), window.distinct(outputs, taps)) < pairs
+            alike.pace != window.pace and min(alike.distinct(outputs, taps), window.distinct(outputs, taps)) < pairs
         ):
             raise ProgramError(
                 f"{what}: its nest has a window {window.stride}*{window.output}+{window.dilation}*{window.tap}, but "
