@@ -1,6 +1,7 @@
 # make demo   ResNet-50 on edge_npu, with its report in demo/
 # make test   every test; make test-fast is the first ring: unit tests
 # make browser   install Chromium (Debian), or say how; without a browser the tests of pages are skipped by name
+# make docs   the documentation as a site in site/, without warnings or it fails; open site/index.html
 # make lint types contracts   style, types, who may import whom
 # make pythons   the project on each Python from 3.11 on that this machine has; a few minutes each, not part of make test
 # make yardstick   how fast this machine is at the moment: user CPU seconds divided by it compare between machines
@@ -9,7 +10,7 @@
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast browser lint types contracts pythons yardstick replay laws clean
+.PHONY: demo test test-fast browser lint types contracts pythons yardstick replay laws docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -53,8 +54,11 @@ replay: $(VENV)/.dev
 laws: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) -p tests.laws_page --laws-page docs/laws.md --ignore tests/unit/test_docs.py
 
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 PATH="$(abspath $(BIN)):$$PATH" $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.venv:
 	@test -n "$(PYTHON)" || { echo "make: needs Python 3.11 or newer; name one with PYTHON=/path/to/python" >&2; exit 1; }
@@ -69,4 +73,8 @@ $(VENV)/.archsim: $(VENV)/.venv pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.venv pyproject.toml
 	$(PIP) --editable ".[dev]"
+	@touch $@ $(VENV)/.archsim
+
+$(VENV)/.docs: $(VENV)/.venv pyproject.toml
+	$(PIP) --editable ".[docs]"
 	@touch $@ $(VENV)/.archsim

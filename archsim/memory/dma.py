@@ -14,8 +14,9 @@ the DRAM's. A move over the network is the network's until its last flit, one be
 long as it takes alone, without conflicts in banks: its descriptor and its bytes at the rate of the narrowest port. What
 follows is the ports'. Not modelled: the time until the first beat does not delay the on-chip stream; DRAM and stream do
 not slow each other beyond that. With ``outstanding`` n a move has at most n bursts under way in a DRAM: burst i, in the
-order of its region, is not asked for before burst i - n has had its last beat (``memory.dram.compiled.pace``). With
-``requests`` n it offers at most n bursts a cycle, over all channels and in order (``memory.dram.compiled.offers``).
+order of its region, is not asked for before burst i - n has had its last beat (``memory.dram.compiled.intake``).
+With ``requests`` n it offers at most n bursts a cycle, over all channels and in order
+(``memory.dram.compiled.intake``).
 
 GATHER and SCATTER are in ``archsim.memory.row_engine``, what goes over a network in ``archsim.memory.crossing``. A move
 passes caches by; it drops their lines that it writes.

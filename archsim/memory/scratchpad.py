@@ -73,7 +73,8 @@ class PortAccess(NamedTuple):
 
 
 class Scratchpads:
-    """All on-chip memories of the chip by name, cores' own ones too (``sim.engine.OnChip``); made where first used."""
+    """All on-chip memories of the chip by name, cores' own ones too (``sim.protocols.OnChip``); made where first used.
+    """
 
     def __init__(self, specs: Mapping[str, Memory], event_loop: EventLoop) -> None:
         self._pads = LazyScratchpads(specs)
@@ -109,7 +110,7 @@ class LazyScratchpads:
 
 
 class EngineScratchpads:
-    """The on-chip memories over the ports of one kind of engine (``sim.engine.Storage``)."""
+    """The on-chip memories over the ports of one kind of engine (``sim.protocols.Storage``)."""
 
     def __init__(self, pads: LazyScratchpads, ports: ChipPorts, engine: str) -> None:
         self._pads = pads

@@ -1,6 +1,6 @@
 """The vector unit: one VECTOR command at a time over its lanes.
 
-Cycles by ``ops.vector_cost`` (startup, groups of lanes, plain passes, slow functions), the same formula that the
+Cycles by ``facts.vector_cost`` (startup, groups of lanes, plain passes, slow functions), the same formula that the
 compiler uses. Each input is read once per index point that moves it, the output written likewise; the streams draw
 evenly on their memories' ports over the whole command, which is stretched when a port is short.
 """

@@ -18,14 +18,14 @@ from tests.laws_page import Claim, cases_by_law, claims
 from tests.laws_page import page as page_of_laws
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def test_readme_carries_the_promise_table() -> None:
     assert table(HEADINGS, "llll", PROMISES) in (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_relative_links_exist(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
     missing = [link for link in targets if "://" not in link and not (page.parent / link).exists()]
@@ -116,3 +116,19 @@ def test_a_command_that_lacks_an_extra_names_it(
         work()
     needing = {name for name, (_, needed) in extras().items() if "archsim " in needed}
     assert needing == {"search", "verify", "cluster", "studies"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_paths_and_modules_that_a_page_names_exist(page: Path) -> None:
+    """Files and folders of the tree between backticks, and modules of the two packages in imports and ``python -m``."""
+    text = page.read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:archsim|mapper|tests|studies|configs|docs)/[\w./-]+)`", text)
+    modules = re.findall(r"\b(?:from|python -m|import) ((?:archsim|mapper|tests)(?:\.\w+)+)", text)
+    stand_ins = ("NODE", "STANDARD", "NAME", "FILE")
+    found = [path for path in paths if Path(path).stem not in stand_ins and not (ROOT / path).exists()]
+    found += [name for name in modules if not _is_module(ROOT.joinpath(*name.split(".")))]
+    assert found == []
+
+
+def _is_module(place: Path) -> bool:
+    return place.with_suffix(".py").exists() or (place / "__init__.py").exists()

@@ -113,7 +113,7 @@ def _cluster() -> Json:
 
 
 def _stated(module: str, name: str) -> Callable[[], Json]:
-    """The schema of a file whose keys are in tables of ``ir.forms.stated``."""
+    """The schema of a file whose keys are in tables of ``ir.forms.mapping``."""
 
     def made() -> Json:
         import importlib

@@ -1,4 +1,5 @@
-"""The JSON Schema of summary.json, made of the types that define it: ``ir.result``, ``ir.figures``, ``report.details``.
+"""The JSON Schema of summary.json, made of the types that define it: ``ir.result``, ``ir.figures``,
+``report.run.details``.
 
 Every object whose keys are fixed takes no others. Results of the first schema are valid without what came with the
 second, which results of the second must have.

@@ -1,8 +1,9 @@
-"""What would help: each resource of the chip enlarged alone (``lab.enlarged``), the model mapped and simulated again.
+"""What would help: each resource of the chip enlarged alone (``lab.what_if.variants``), the model mapped and simulated
+again.
 
 Gains are in cycles of the chip as it is, so that a faster clock compares; area and power are differences to the chip as
-it is, and absent where nothing models them (``lab.change_cost``). The supply voltage stays what it is, though a faster
-clock may need more of it: that variant says so.
+it is, and absent where nothing models them (``lab.what_if.change_cost``). The supply voltage stays what it is, though a
+faster clock may need more of it: that variant says so.
 
 The search is not perfect: on a larger chip it may choose a worse mapping than the chip as it is has. Where the new
 mapping comes out worse, the mapping of the chip as it is is simulated on the larger one as well, if it is valid there,

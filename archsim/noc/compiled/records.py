@@ -276,7 +276,7 @@ class NocState(NamedTuple):
     buffers: Any
     ports: Any
     paces: Any  # of the ports
-    slow: Any  # of SLOW_DIMS dimensions where links are slow, else of one: a network without them has code compiled on its own
+    slow: Any  # SLOW_DIMS dimensions where links are slow, else one: a network without them has code compiled on its own
     outputs: Any
     switch: Any
     nodes: Any

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from archsim.base.plain import visible
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
 
 def page(template: str, values: Mapping[str, Any]) -> str:

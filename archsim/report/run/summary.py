@@ -1,7 +1,7 @@
 """The summary: one Result as plain JSON types, the only thing that pages, tables and rebuilt reports read.
 
-It holds the public keys of ``archsim.result/2`` and one more, ``details`` (``report.details``), with what pages draw
-beyond them. Summaries of ``archsim.result/1`` are read as what they are: what came later is absent.
+It holds the public keys of ``archsim.result/2`` and one more, ``details`` (``report.run.details``), with what pages
+draw beyond them. Summaries of ``archsim.result/1`` are read as what they are: what came later is absent.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Lists are linked through Cursor.following; a ring is known by its tail, whose fo
 
 Transfers of a channel whose next burst may not be taken in yet: out of their ring, until it may be.
 
-A burst waits for the time of its request (compiled/pace.py) and for its askers to offer it (compiled/offers.py).
+A burst waits for the time of its request (compiled/intake.py) and for its askers to offer it (compiled/intake.py).
 """
 
 from __future__ import annotations

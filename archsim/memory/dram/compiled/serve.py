@@ -11,9 +11,9 @@ second implementation must share to be equal bit for bit:
    command; one that is served from a queued write, or merged into one, as many cycles after it was taken in. A transfer
    ends with the last end of its bursts; an empty one when it becomes visible. 4. A transfer of which at most so many
    bursts or rows may be under way leaves the ring when it is its turn and its next burst may not be asked for yet
-   (compiled/pace.py says when); it joins the tail again in the cycle from which it may be, behind the transfers that
+   (compiled/intake.py says when); it joins the tail again in the cycle from which it may be, behind the transfers that
    become visible in it (of one cycle, in order of submission). 5. So does a transfer whose askers do not offer its next
-   burst yet (compiled/offers.py); it may join again in a later round of the same cycle.
+   burst yet (compiled/intake.py); it may join again in a later round of the same cycle.
 
 Between completions channels do not know of one another, and no burst taken in or issued in cycle c ends before
 c + shortest, so each may run alone that far; but with askers no further than the cycle.
