@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from archsim.facts.dataflows import catalogue
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.program import check
-from archsim.ir.mapping import Constraint
+from archsim.ir.mapping import Constraint, Loop
 from archsim.ir.program import Command, CommandLoop, Program, ProgramNode
 from archsim.ir.workload import Workload
 from archsim.lab.run.offchip import outer_rates
+from archsim.sim.attribution import attribute
+from archsim.sim.mac_breakdown import mac_breakdown
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
@@ -93,8 +96,8 @@ def matmuls(program: Program) -> list[Command]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_law_38_counts_bounds_and_macs(seed: int) -> None:
-    """Laws 17, 38, 39: the compiler's counts are the machine's, its bound is below the simulation, MACs are exact and
-    no more than the array can do, the listing reads back."""
+    """Laws 17, 35, 38, 39: the compiler's counts are the machine's, its bound is below the simulation, MACs are exact,
+    all cycles and all slots of MACs are accounted for, and the listing reads back."""
     workload, chip, compiled = built(seed)
     check(compiled.program, chip)
     assert parse_program(print_program(compiled.program)) == compiled.program
@@ -107,9 +110,12 @@ def test_law_38_counts_bounds_and_macs(seed: int) -> None:
     (layer,) = workload.layers
     assert counted[layer.name, "mxu", "mac"] == layer.macs
     (mapping,) = compiled.mapping.layers
-    cycles = activity.total_ps / 1000
-    assert mapping.bound_cycles <= cycles
-    assert cycles * chip.arrays[0].rate("int8", "int8") * chip.arrays[0].rows * chip.arrays[0].cols >= layer.macs
+    assert mapping.bound_cycles * 1000 <= activity.total_ps
+    cube = attribute(activity)
+    assert {sum(row.values()) for row in cube.time_breakdown().values()} == {cube.cycles_total}
+    slots = mac_breakdown(activity, chip, cube)
+    assert slots["useful"] == layer.macs and min(slots.values()) >= 0
+    assert sum(slots.values()) == ceil(cube.cycles_total * chip.arrays[0].peak_macs_per_cycle)
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 3))
@@ -127,8 +133,8 @@ def test_law_38_no_mapping_is_below_the_bounds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(0, 40, 4))
-def test_law_35_with_ideal_memories_only_the_array_is_left(seed: int) -> None:
-    """Laws 35, 38: with memories of no limits the analytic latency is the simulated one."""
+def test_law_38_with_ideal_memories_only_the_array_is_left(seed: int) -> None:
+    """Law 38: with memories of no limits the analytic latency is the simulated one."""
     chip = small_chip(1 << 16, 1 << 14, *SIDES[seed % len(SIDES)], dataflow=WINDOWED, dram_rate=None, banks=1 << 14)
     workload = convolution(seed)
     asked = Given(constraints=(Constraint(workload.layers[0].name, units=("mxu",)),))
@@ -148,6 +154,20 @@ def test_law_42_it_computes_the_model(seed: int) -> None:
     to.add("Conv", to.last, weights, group=groups, pads=(1, 0, 1, 1), **steps)
     outcome = run_graph(to.graph(), small_chip(1 << 11, 1 << 10, 3, 4, dataflow=WINDOWED), str(seed), seed)
     assert outcome.dataflow == WINDOWED
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_law_38_what_may_not_be_spread_has_tiles_of_one(seed: int) -> None:
+    """Law 38: with nothing allowed on the columns a command has one output row; counts and bound hold as ever."""
+    workload, chip = convolution(seed), chip_of(seed)
+    (layer,) = workload.layers
+    asked = Constraint(layer.name, units=("mxu",), spatial={"cols": ()})
+    compiled = compile_model(workload, chip, Options(given=Given(constraints=(asked,))))
+    (mapping,) = compiled.mapping.layers
+    assert [node.tile for node in mapping.nodes if isinstance(node, Loop) and node.dim == "p"][-1:] == [1]
+    activity = simulate(compiled.program, chip)
+    assert compiler_counts(compiled, workload, chip) == machine_counts(activity, chip)
+    assert mapping.bound_cycles * 1000 <= activity.total_ps
 
 
 @pytest.mark.parametrize("seed", range(0, 24, 2))

@@ -90,7 +90,10 @@ def test_windows_that_the_bytes_bear_out_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        (lambda: windowed(Window("h", "r", 2, 1)), r"a window 2\*h\+1\*r, but its operand 'a' moves by 112 bytes along"),
+        (
+            lambda: windowed(Window("h", "r", 2, 1)),
+            r"a window 2\*h\+1\*r, but its operand 'a' moves by 112 bytes",
+        ),
         (lambda: windowed(Window("h", "s", 1, 1)), "and 8 along 's'; allowed the same steps"),
         (lambda: windowed(Window("h", "r", 9, 1)), "allowed the same steps"),  # said not to overlap, but does
         (lambda: windowed(Window("k", "r", 1, 1)), "allowed one output row"),

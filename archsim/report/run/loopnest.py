@@ -7,7 +7,7 @@ from archsim.report.kit.number_format import count
 
 
 def loop_nest(layer: LayerMapping, dataflow: str = "") -> str:
-    """One line per node, outermost first; spatial loops name their axis. ``dataflow``: that of the unit, of an array."""
+    """One line per node, outermost first; spatial loops name their axis. ``dataflow``: that of an array."""
     lines = [f"{layer.layer}: {layer.kind} on {layer.unit}{f' ({dataflow})' if dataflow else ''}"]
     indent = 1
     for index, node in enumerate(layer.nodes):
