@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.costs import ChipCosts
 from mapper.looptree.chip import OPERANDS, array_of, axis_dims, held, hierarchy_of, layer_einsum, ways
@@ -21,7 +22,17 @@ from mapper.operands import ACC, OUT
 
 
 def nest_of(frame: Frame, chip: ChipCosts, dtypes: Mapping[str, str]) -> Nest:
-    """The LoopTree on ``hierarchy_of`` that a layer runs on an array. Raises MappingError as ``layer_einsum`` does."""
+    """The LoopTree on ``hierarchy_of`` that a layer runs on an array.
+
+    Raises MappingError as ``layer_einsum`` does, and for windows that the array's dataflow makes use of: PEs on a
+    diagonal share inputs, and a LoopTree knows rows and columns alone.
+    """
+    if frame.problem.windows:
+        shared = ", ".join(f"{window.output} and {window.tap}" for window in frame.problem.windows)
+        raise MappingError(
+            f"layer '{frame.name}': the dataflow of '{frame.problem.unit}' shares inputs between {shared}, which no "
+            "LoopTree of its fan-outs does"
+        )
     nodes = _above(frame)
     nodes += _inside(frame, chip, dtypes, len(nodes))
     return Nest(layer_einsum(frame.problem), tuple(nodes))

@@ -17,7 +17,7 @@ from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest, Window
 from tests.tools.plugins import WINDOWED, plugins
 
-NAMES = (*catalogue.names(), WINDOWED)
+NAMES = tuple(sorted({*catalogue.names(), WINDOWED}))
 NEST = Nest(batch=("g",), m=("p", "q"), n=("o",), k=("c", "r", "s"))
 DEPTHWISE = Nest(batch=("c",), m=("p", "q"), n=(), k=("r", "s"))
 EXTENTS = st.fixed_dictionaries({dim: st.integers(1, 300 if dim in "opc" else 5) for dim in "gpqocrs"})
