@@ -80,7 +80,8 @@ def spread_of(name: str, nest: Nest, array: ArrayShape) -> dict[str, tuple[str, 
     """The dims that each axis spreads, as the dataflow's own ``spread(nest, array)`` says; None for a file without it.
 
     A dataflow needs to say so where two indices of a dim may share one stream without lying side by side on an axis,
-    as do those of a row that a PE keeps; of the others ``fold`` tells. Raises ConfigError where it does not name
+    as do those of a row that a PE keeps: where an operand both stays in the PEs and is shared along an axis, or a sum
+    stays in a PE over taps. Of the others ``fold`` tells. Raises ConfigError where it does not name
     exactly the axes of its ``fanouts``, or names dims that the nest lacks.
     """
     dataflow = get(name)
