@@ -31,10 +31,12 @@ from mapper.given.priced import CELL, price
 from mapper.looptree.bound import bounds
 from mapper.looptree.lowered import nest_of
 from mapper.options import Given
+from tests.laws.test_cores_laws import SHAPES, networked
+from tests.tools.agreement import assert_agreement_if_it_fits
 from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.fuzz import run_graph
 from tests.tools.graphs import Writer
-from tests.tools.layers import Net, small_chip
+from tests.tools.layers import Net, random_net, small_chip
 from tests.tools.looptree_layers import compiled as compiled_case
 from tests.tools.plugins import WINDOWED, plugins
 
@@ -153,6 +155,16 @@ def test_law_42_it_computes_the_model(seed: int) -> None:
     to.add("Conv", to.last, weights, group=groups, pads=(1, 0, 1, 1), **steps)
     outcome = run_graph(to.graph(), small_chip(1 << 11, 1 << 10, 3, 4, dataflow=WINDOWED), str(seed), seed)
     assert outcome.dataflow == WINDOWED
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_law_38_counts_agree_over_several_cores(seed: int) -> None:
+    """Laws 38, 42: of random networks spread over cores the counts are the machine's, and they compute the model."""
+    net, workload = random_net(seed)
+    topology, shape = SHAPES[seed % len(SHAPES)]
+    chip = networked(small_chip(1 << 12, 1 << 11, 3, 4, dataflow=WINDOWED, channels=1 + seed % 2), topology, shape)
+    options = Options(objective=("latency", "energy")[seed % 2], random=str(seed) if seed % 3 == 0 else "")
+    assert_agreement_if_it_fits(net, workload, chip, lambda: options, seed)
 
 
 @pytest.mark.parametrize("seed", range(12))
