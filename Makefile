@@ -5,12 +5,13 @@
 # make lint types contracts   style, types, who may import whom
 # make pythons   the project on each Python from 3.11 on that this machine has; a few minutes each, not part of make test
 # make yardstick   how fast this machine is at the moment: user CPU seconds divided by it compare between machines
-# make replay   rewrite tests/golden/replay.json after a meant change of numbers; laws   rewrite docs/laws.md
+# make replay   rewrite tests/golden/replay.json after a meant change of numbers; laws   rewrite docs/laws.md;
+#               chip-page   rewrite docs/chip.md from the schema of chips
 #
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast browser lint types contracts pythons yardstick replay laws docs clean
+.PHONY: demo test test-fast browser lint types contracts pythons yardstick replay laws chip-page docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,6 +36,7 @@ browser:
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -56,6 +58,9 @@ laws: $(VENV)/.dev
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 PATH="$(abspath $(BIN)):$$PATH" $(BIN)/mkdocs build --strict
+
+chip-page: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.chip_page > docs/chip.md
 
 clean:
 	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis

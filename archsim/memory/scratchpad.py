@@ -73,8 +73,7 @@ class PortAccess(NamedTuple):
 
 
 class Scratchpads:
-    """All on-chip memories of the chip by name, cores' own ones too (``sim.protocols.OnChip``); made where first used.
-    """
+    """All on-chip memories of the chip by name, cores' own ones too (``sim.protocols.OnChip``); made where first used."""
 
     def __init__(self, specs: Mapping[str, Memory], event_loop: EventLoop) -> None:
         self._pads = LazyScratchpads(specs)

@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import Any
 
 from archsim.lab.validate.suite import default_reference
-from archsim.lab.validate.zigzag_compare import ANY_DIMS, PricedMapping, best, better_of, price
-from archsim.lab.validate.zigzag_files import ZigzagAccelerator, ZigzagBest, ZigzagLayer, einsum_of, read
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import OBJECTIVES
 from mapper.looptree.search.optimal import search
 from mapper.looptree.search.space import Space
+from tests.oracles.zigzag.compare import ANY_DIMS, PricedMapping, best, better_of, price
+from tests.oracles.zigzag.files import ZigzagAccelerator, ZigzagBest, ZigzagLayer, einsum_of, read
 
 FILES = ("gemm__gemm_l1", "bert_base_block_s128__meta_prototype", "resnet18__tpu_like")
 SECONDS = 2.0  # CPU time of a search, of which there is one for each memory that may hold partial sums

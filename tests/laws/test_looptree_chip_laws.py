@@ -22,9 +22,10 @@ from mapper.looptree.conventions import ARCHSIM
 from mapper.looptree.cost import evaluate
 from mapper.looptree.hierarchy import Hierarchy, Memory
 from mapper.looptree.inside import least_inside
-from mapper.looptree.search import exhaustive, optimal
+from mapper.looptree.search import optimal
 from mapper.looptree.search.objective import Objective
 from mapper.looptree.search.space import Space, check
+from tests.oracles.brute_force import exhaustive
 from tests.tools.looptree_cases import cases
 from tests.tools.looptree_layers import FLOWS, WHOLE, case_of, with_stored_padding
 

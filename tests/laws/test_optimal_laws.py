@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from archsim.base.errors import MappingError
 from mapper.looptree.hierarchy import Axis, Hierarchy, Memory
-from mapper.looptree.search import exhaustive, optimal
+from mapper.looptree.search import optimal
 from mapper.looptree.search.objective import EDP, ENERGY, LATENCY, SAME, Objective, better
 from mapper.looptree.search.space import Space, check
+from tests.oracles.brute_force import exhaustive
 from tests.tools.looptree_cases import FACTORS, cases
 
 SLICE = list(cases(0, 60))

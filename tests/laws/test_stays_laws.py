@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep
 from mapper.looptree.conventions import ZIGZAG
-from mapper.looptree.search import exhaustive, optimal
+from mapper.looptree.search import optimal
 from mapper.looptree.search.objective import ENERGY, LATENCY, SAME, Objective, better
 from mapper.looptree.search.space import Space, check
+from tests.oracles.brute_force import exhaustive
 from tests.tools.looptree_cases import cases, window_cases
 
 MENDED = ((3001, 138), (3001, 164), (3001, 262), (3001, 332), (1002, 255), (1002, 289), (1002, 302), (1002, 696))

@@ -28,10 +28,10 @@ from mapper.looptree.conventions import ARCHSIM
 from mapper.looptree.counts import counts
 from mapper.looptree.einsum import span
 from mapper.looptree.hierarchy import Hierarchy
-from mapper.looptree.lowered import nest_of
 from mapper.looptree.nest import Nest
 from mapper.lower.frame import Frame
 from mapper.options import Given
+from tests.oracles.lowered import nest_of
 from tests.tools.layers import Net, small_chip
 
 FLOWS = tuple(name for name in catalogue.names() if not catalogue.wants_windows(name))  # others share along diagonals

@@ -100,7 +100,7 @@ class Session:
         return self._shell(command)
 
     def _within(self, command: str) -> str:
-        from archsim.cli.app.app import main
+        from archsim.cli.app import main
 
         call, _, pipe = command.partition(" | ")
         out, told = StringIO(), StringIO()

@@ -42,8 +42,8 @@ def _optimal() -> None:
 
 
 def _exhaustive() -> None:
-    from mapper.looptree.search import exhaustive
     from mapper.looptree.search.objective import EDP
+    from tests.oracles.brute_force import exhaustive
     from tests.tools.looptree_cases import cases
 
     exhaustive.search(next(cases(0, 1))[0], EDP)

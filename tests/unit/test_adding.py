@@ -192,6 +192,7 @@ def test_files_state_reductions_on_the_network(tmp_path: Path) -> None:
         compile_model(taps, grid(), Options(given=Given(layers={"conv_y": wrong})))
 
 
+@pytest.mark.slow
 def test_the_explanation_names_the_collective() -> None:
     chip, workload, _ = scores(65536)
     told = explained(Job(workload, chip), "gemm_y").to_json()

@@ -51,6 +51,7 @@ def test_of_equals_the_first_is_taken() -> None:
     assert first(given(cycles=[5.0, 5.0], commands=[1.0, 1.0]), SPREAD) == 0
 
 
+@pytest.mark.slow
 def test_a_spread_layer_is_explained_by_what_counts() -> None:
     """The runner-up may have fewer cycles where these are alike; what it lost by is worse."""
     found = explained(Job("eye_tracking", "mtia_v2i"), "stage2")

@@ -92,6 +92,7 @@ def test_closed_form_is_the_queues(
     assert max(bank_loads(*region)) <= ports * stream_cycles(*region)
 
 
+@pytest.mark.slow
 @EXACT
 @given(
     bankings(),

@@ -60,6 +60,7 @@ def test_what_no_model_prices_has_no_cost(golden: Architecture) -> None:
     assert of(golden, "mxu double buffer") == UnknownCost()  # registers are priced
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["edge_npu", "nvdla_large", "mtia_v2i", "a100"])
 def test_every_difference_of_zero_is_free_by_nature_or_keeps_the_peak(name: str) -> None:
     """A cost that is known and zero is of what ``FREE`` lists, or of bursts: as many pins as before."""

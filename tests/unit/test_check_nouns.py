@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from archsim.base.errors import MappingError, ModelError
+from archsim.ir.check import mapping as mapping_checker
 from archsim.ir.check.mapping import check_mapping
 from archsim.ir.check.workload import check_workload
 from archsim.ir.mapping import Keep, Loop, ModelMapping, Placement
 from archsim.ir.text import mapping_from_yaml, workload_from_yaml
 from archsim.ir.workload import Axis, Layer, Operand, Tensor, VectorStep, View, Workload
+from archsim.lab.run.job import Job, build
+from tests.laws.test_cores_laws import networked
 from tests.unit.fixtures_check import GOLDEN, chip
 
 
@@ -134,3 +137,25 @@ def test_mapping(broken: Callable[[], ModelMapping], message: str) -> None:
 
 def test_placements_may_take_turns() -> None:
     check_mapping(placed(Placement("y2", "dram", 0, 8, 1, 1)), WORKLOAD, chip())
+
+
+def test_a_layer_may_be_spread_over_the_cores_of_a_network() -> None:
+    """By the network's name, on a chip that has one."""
+    spread = mapped(0, nodes=(Loop("h", 4, "grid"), Loop("h", 2)))
+    with pytest.raises(MappingError, match="no fan-out 'grid'"):
+        check_mapping(spread, WORKLOAD, chip())
+    check_mapping(spread, WORKLOAD, networked(chip(), "mesh", (2, 1)))
+
+
+def test_every_mapping_that_is_compiled_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that no file states is our own fault, with the exit code of such."""
+    seen = []
+
+    def refuse(mapping: ModelMapping, *_: object) -> None:
+        seen.append(mapping)
+        raise MappingError("no unit")
+
+    monkeypatch.setattr(mapping_checker, "check_mapping", refuse)
+    with pytest.raises(MappingError, match="no unit") as caught:
+        build(Job(WORKLOAD, chip()))
+    assert caught.value.exit_code == 1 and seen[0].workload == WORKLOAD.name

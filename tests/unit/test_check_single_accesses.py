@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice, product
 
 import numpy as np
+import pytest
 
 from archsim.base.errors import ProgramError
 from archsim.ir.check.hazards.accesses import READS, WRITES, AccessTable
@@ -91,6 +92,7 @@ def writers(uses: AccessTable, group: int) -> list[int]:
     return [n for n in uses.of_store(int(uses.groups.store[group])) if uses.groups.kind[n] == WRITES]
 
 
+@pytest.mark.slow
 def test_accesses_of_all_stores_at_once_say_what_each_two_say() -> None:
     counts = dict.fromkeys(("race", "no race", "around", "not around", "unsure", "sure"), 0)
     for uses, order in judged():

@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -158,6 +159,7 @@ def served(case: Case, submitted: list[tuple[int, list[Transfer]]], end_ps: int)
     return completions
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**64))
 @settings(max_examples=80, deadline=None, derandomize=True)
 def test_kernel_equals_reference(seed: int) -> None:
@@ -171,6 +173,7 @@ def test_kernel_equals_reference(seed: int) -> None:
     check_open_rows(case, expected[-1].time_ps + case.ps(1))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**64))
 @settings(max_examples=80, deadline=None, derandomize=True)
 def test_submits_at_completions_equal_reference(seed: int) -> None:

@@ -90,6 +90,7 @@ def found_of_front(name: str, seed: int) -> float:
     return len({choices for choices in found if choices[1:] == (4, 1, 2)}) / LARGE.shape[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "least"), [("nsga2", 0.7), ("tpe", 0.5)])
 def test_what_learns_finds_the_front_where_chance_finds_a_tenth(name: str, least: float) -> None:
     chance = [found_of_front("random", seed) for seed in range(1, 11)]
@@ -103,6 +104,7 @@ def late(name: str, cost: Callable[[Choices], PointOutcome]) -> list[Choices]:
     return found[len(found) // 2 :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNING)
 def test_constraints_and_impossible_points_keep_a_search_away(name: str) -> None:
     """Two thirds of the points are better and forbidden: where nothing says so the search goes there, else it asks for

@@ -259,6 +259,7 @@ def test_what_ifs_tune_arrays_rings_words_moves_and_bursts() -> None:
     assert not any("burst" in variant.name for variant in variants(chip) if chip.memory("dram").standard == "constant")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_every_what_if_is_a_chip_and_its_options_have_a_meaning(name: str) -> None:
     chip = load_chip(name)

@@ -6,6 +6,7 @@ import json
 from contextlib import nullcontext
 from copy import deepcopy
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,12 @@ FILES = [(kind, path) for kind, folder in FOLDERS.items() for path in sorted((RO
 FILES += [(kind, GOLDEN / f"{kind}.yaml") for kind in ("chip", "scenario", "sweep", "workload", "mapping")]
 
 
+@cache
 def validator(kind: str) -> Draft202012Validator:
+    """Of one kind of file; made when first asked for, since collecting tests should cost next to nothing."""
     schema = json.loads(schemas.schema(kind))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
-
-
-VALIDATORS = {kind: validator(kind) for kind in schemas.names()}
 
 
 def plain(value: Any) -> Any:
@@ -70,7 +70,7 @@ def mappings(value: Any) -> list[dict[str, Any]]:
 def test_every_file_that_is_shipped_is_valid(kind: str, path: Path) -> None:
     errors = [
         f"{list(error.absolute_path)}: {error.message[:200]}"
-        for error in VALIDATORS[kind].iter_errors(plain(read(path).plain()))
+        for error in validator(kind).iter_errors(plain(read(path).plain()))
     ]
     assert errors == []
 
@@ -82,12 +82,12 @@ def test_a_misspelt_key_is_refused(kind: str) -> None:
     document = plain(read(path).plain())
     wrong = deepcopy(document)
     wrong["descripton"] = wrong.pop("description", "x")
-    assert not VALIDATORS[kind].is_valid(wrong)
+    assert not validator(kind).is_valid(wrong)
     refused = 0
     for number in range(len(mappings(document))):
         wrong = deepcopy(document)
         mappings(wrong)[number]["misspelt_key"] = 1
-        refused += not VALIDATORS[kind].is_valid(wrong)
+        refused += not validator(kind).is_valid(wrong)
     assert refused >= len(mappings(document)) / 2  # names of streams, sources, axes and parameters are free
 
 
@@ -108,14 +108,14 @@ def test_a_misspelt_key_is_refused(kind: str) -> None:
 def test_wrong_values_are_refused(kind: str, key: str, value: object) -> None:
     path = next(path for found, path in FILES if found == kind)
     document = plain(read(path).plain())
-    assert VALIDATORS[kind].is_valid(document)
-    assert not VALIDATORS[kind].is_valid({**document, key: value})
+    assert validator(kind).is_valid(document)
+    assert not validator(kind).is_valid({**document, key: value})
 
 
 def test_a_chip_that_extends_another_may_leave_keys_out() -> None:
-    assert VALIDATORS["chip"].is_valid({"name": "x", "extends": "edge_npu", "hierarchy": [{"sram": {"name": "l1"}}]})
-    assert not VALIDATORS["chip"].is_valid({"name": "x", "extends": "edge_npu", "hierarchy": [{"srm": {"name": "l1"}}]})
-    assert not VALIDATORS["chip"].is_valid({"name": "x"})
+    assert validator("chip").is_valid({"name": "x", "extends": "edge_npu", "hierarchy": [{"sram": {"name": "l1"}}]})
+    assert not validator("chip").is_valid({"name": "x", "extends": "edge_npu", "hierarchy": [{"srm": {"name": "l1"}}]})
+    assert not validator("chip").is_valid({"name": "x"})
 
 
 def test_parts_and_entries_are_those_of_the_definition() -> None:
@@ -128,11 +128,11 @@ def test_parts_and_entries_are_those_of_the_definition() -> None:
 def test_the_summary_of_a_run_is_valid_and_a_key_too_many_is_not(tmp_path: Path) -> None:
     (tmp_path / "tiny.csv").write_text("Layer,M,N,K,\nfc,4,4,4,\n", encoding="utf-8")
     summary = json.loads(json.dumps(execute(Job(tmp_path / "tiny.csv", GOLDEN / "chip.yaml")).summary))
-    assert [error.message for error in VALIDATORS["result"].iter_errors(summary)] == []
-    assert not VALIDATORS["result"].is_valid({**summary, "latncy_s": 1})
+    assert [error.message for error in validator("result").iter_errors(summary)] == []
+    assert not validator("result").is_valid({**summary, "latncy_s": 1})
     of_a_listing = {key: value for key, value in summary.items() if key != "per_sample"}  # whose batch nobody knows
-    assert VALIDATORS["result"].is_valid(of_a_listing)
-    assert not VALIDATORS["result"].is_valid({key: value for key, value in summary.items() if key != "latency_s"})
+    assert validator("result").is_valid(of_a_listing)
+    assert not validator("result").is_valid({key: value for key, value in summary.items() if key != "latency_s"})
 
 
 SLURM = plain(parse(CLUSTER).plain())
@@ -164,7 +164,7 @@ def test_what_a_parser_refuses_its_schema_refuses(kind: str, document: Any, wron
     """Of files whose keys are tables: both take the one, neither the other."""
     reader: Any = read_cluster if kind == "cluster" else mapping_from_yaml
     for taken, found in ((True, document), (False, {**document, **wrong})):
-        assert VALIDATORS[kind].is_valid(found) is taken
+        assert validator(kind).is_valid(found) is taken
         with nullcontext() if taken else pytest.raises(ConfigError):
             reader(to_yaml(found))
 

@@ -9,16 +9,16 @@ import pytest
 
 from archsim.base.errors import MappingError
 from archsim.lab.validate.suite import default_reference
-from mapper.looptree.brute.recount import recount
 from mapper.looptree.conventions import ACCELFORGE, CONVENTIONS
 from mapper.looptree.cost import evaluate, held_bits
 from mapper.looptree.counts import counts
 from mapper.looptree.einsum import gemm
 from mapper.looptree.hierarchy import READ, WRITE, Action, Compute, Hierarchy, Memory
-from mapper.looptree.search import exhaustive
 from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import ENERGY
 from mapper.looptree.search.space import Space, check
+from tests.oracles.brute_force import exhaustive
+from tests.oracles.brute_force.recount import recount
 from tests.tools.looptree_cases import cases
 from tests.tools.looptree_trees import tree
 

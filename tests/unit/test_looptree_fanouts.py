@@ -14,11 +14,12 @@ from mapper.looptree.conventions import ACCELFORGE, ARCHSIM
 from mapper.looptree.einsum import gemm
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 from mapper.looptree.nest import Nest
-from mapper.looptree.search import exhaustive, optimal
+from mapper.looptree.search import optimal
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import ENERGY, Objective, better
 from mapper.looptree.search.space import Factors, Space, check
 from mapper.looptree.text import parse
+from tests.oracles.brute_force import exhaustive
 from tests.tools.looptree_cases import cases
 
 ALL = frozenset("IWO")

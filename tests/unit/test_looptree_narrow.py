@@ -14,7 +14,7 @@ from archsim.base.errors import MappingError
 from mapper.looptree.conventions import ACCELFORGE
 from mapper.looptree.einsum import gemm
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
-from mapper.looptree.search import exhaustive, optimal
+from mapper.looptree.search import optimal
 from mapper.looptree.search.branch import part
 from mapper.looptree.search.branch.costing import COUNT, LARGEST, SUM
 from mapper.looptree.search.branch.least import combine, fill_parts, parts_of
@@ -24,6 +24,7 @@ from mapper.looptree.search.branch.tilings import ANY, tile_sizes, tilings
 from mapper.looptree.search.branch.whole import ALL_BELOW, FREE_BELOW, every_up_to, partial_dims
 from mapper.looptree.search.objective import SAME, Objective
 from mapper.looptree.search.space import Space
+from tests.oracles.brute_force import exhaustive
 from tests.tools.looptree_cases import cases
 
 ALL = frozenset("IWO")
@@ -104,6 +105,7 @@ def enumerated() -> list[tuple[Space, Objective, float]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("halves", [2, 1 << 10])
 def test_narrowed_tables_hold_the_optimum(
     halves: int, enumerated: list[tuple[Space, Objective, float]], monkeypatch: pytest.MonkeyPatch

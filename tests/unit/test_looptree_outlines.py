@@ -8,7 +8,7 @@ import pytest
 from mapper.looptree.conventions import ACCELFORGE, ARCHSIM, Convention
 from mapper.looptree.einsum import Einsum, convolution
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
-from mapper.looptree.search import exhaustive, optimal
+from mapper.looptree.search import optimal
 from mapper.looptree.search.branch.axes import joined
 from mapper.looptree.search.branch.bounds import all_least, spatial
 from mapper.looptree.search.branch.front import best_rows
@@ -18,6 +18,7 @@ from mapper.looptree.search.branch.problem import problem_of
 from mapper.looptree.search.branch.templates import outlines, templates
 from mapper.looptree.search.objective import EDP, ENERGY, LATENCY, SAME, Objective
 from mapper.looptree.search.space import Space, check
+from tests.oracles.brute_force import exhaustive
 
 ALL = frozenset("IWO")
 SHAPES = {

@@ -14,14 +14,16 @@ from mapper.looptree.conventions import ACCELFORGE, ARCHSIM
 from mapper.looptree.cost import evaluate
 from mapper.looptree.einsum import Einsum, convolution, gemm
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
-from mapper.looptree.search import annealing, exhaustive, genetic, optimal
-from mapper.looptree.search import random as drawing
+from mapper.looptree.search import optimal
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.grown import fitting
 from mapper.looptree.search.objective import EDP, ENERGY, LATENCY, SAME
-from mapper.looptree.search.point import Points
 from mapper.looptree.search.space import Space, check
 from mapper.looptree.text import parse, write
+from tests.oracles.brute_force import exhaustive
+from tests.oracles.sampling import annealing, genetic
+from tests.oracles.sampling import random as drawing
+from tests.oracles.sampling.grown import fitting
+from tests.oracles.sampling.point import Points
 from tests.tools.looptree_cases import FACTORS, cases
 from tests.tools.looptree_trees import tree
 
@@ -84,6 +86,7 @@ def test_the_reason_when_nothing_fits(search: Callable[..., Found]) -> None:
         search(Space(gemm(2, 2, 2), two_levels(4, keep="IWO")), ENERGY, Budget(evaluations=120))
 
 
+@pytest.mark.slow
 @sampled
 def test_sampled_searches_on_random_problems(search: Callable[..., Found]) -> None:
     """They find something where something is; it is legal and not better than the optimum."""

@@ -22,6 +22,7 @@ def refined() -> RunResult:
     return execute(JOB)
 
 
+@pytest.mark.slow
 def test_a_refined_run_is_never_slower(refined: RunResult) -> None:
     """Law 46: the better of both runs is kept, whatever the layers gained alone."""
     plain = execute(Job("eye_tracking", "edge_npu"))

@@ -98,11 +98,13 @@ def cut(value: Any, path: tuple[str, ...] = ()) -> Any:
     }
 
 
+@pytest.mark.slow
 def test_results_of_all_kinds_of_runs_are_valid(summaries: dict[str, dict[str, Any]]) -> None:
     errors = {name: [error.json_path for error in VALIDATOR.iter_errors(found)] for name, found in summaries.items()}
     assert errors == dict.fromkeys(summaries, [])
 
 
+@pytest.mark.slow
 def test_the_runs_show_every_key_of_the_schema(summaries: dict[str, dict[str, Any]]) -> None:
     """So that what is valid here is the whole of it: nothing in the schema that no run writes."""
     written = {f"{path}.{key}" for found in summaries.values() for path, mapping in shapes(found) for key in mapping}
@@ -126,6 +128,7 @@ def objects(form: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, list[s
         yield from objects(form["items"], (*path, "[]"))
 
 
+@pytest.mark.slow
 def test_a_key_misspelt_at_any_level_is_refused(summaries: dict[str, dict[str, Any]]) -> None:
     """Each key of each kind of mapping once, wherever the keys are words of the result."""
     tried: set[tuple[str, str]] = set()
@@ -144,6 +147,7 @@ def test_a_key_misspelt_at_any_level_is_refused(summaries: dict[str, dict[str, A
     assert len({path for path, _ in tried}) >= 25 and len(tried) >= 150
 
 
+@pytest.mark.slow
 def test_results_of_the_first_schema_are_valid_and_those_of_the_second_must_have_its_keys(
     summaries: dict[str, dict[str, Any]],
 ) -> None:

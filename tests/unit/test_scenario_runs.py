@@ -73,6 +73,7 @@ def test_operating_points(run: ScenarioRun) -> None:
     assert half["power_idle_w"] == pytest.approx(full["power_idle_w"] * 0.5 / 0.7, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_an_overloaded_point_is_a_row_and_one_alone_an_error(tmp_path: Path) -> None:
     slow = ("clock: 0.5 GHz", "clock: 2 MHz")
     found = ax.run_scenario(scenario(tmp_path, slow), on=CHIP)
@@ -205,6 +206,7 @@ def sweep(folder: Path, models: str, axes: str, objective: str = "") -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_sweep_takes_scenarios(tmp_path: Path) -> None:
     scenario(tmp_path, *without("points"))
     resolved = resolve(sweep(tmp_path, "two_streams.yaml", "l1.size: [8 KiB, 16 KiB, 64 B], clock: [1 GHz]"))

@@ -244,6 +244,7 @@ def test_importing_the_loader_is_light() -> None:
     assert heavy.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_the_hash_does_not_depend_on_the_hash_seed() -> None:
     code = "from archsim.spec.load import load, to_yaml; c = load('tpu_v1'); print(c.sha256, to_yaml(c))"
     assert len({run(code, PYTHONHASHSEED=seed) for seed in ("0", "1", "77")}) == 1

@@ -178,6 +178,7 @@ def test_ranks_are_named_before_the_front_is_simulated(tmp_path: Path) -> None:
     assert "within the band of 1 other" in heard.said[1]
 
 
+@pytest.mark.slow
 def test_the_command_line_and_the_package_name_the_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,6 +93,7 @@ def swept(resolved: ResolvedSweep, folder: str, crew: SweepExecutor) -> SweepTab
         return sweeping.run(crew, SilentWatch())
 
 
+@pytest.mark.slow
 def test_a_search_depends_on_nothing_but_its_seed(spec: ResolvedSweep) -> None:
     """Whatever the order in which rows come back, and however often it is cut off and goes on."""
     calm = swept(spec, "calm", Shuffled(1))

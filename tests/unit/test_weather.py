@@ -29,6 +29,7 @@ def copy(world: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(world, tmp_path / "copy"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", [c for c in weather.cases() if c.place != "noc --plot"], ids=lambda c: f"{c.place}, {c.weather}"
 )
@@ -39,6 +40,7 @@ def test_one_message_and_nothing_half_written(case: Case, copy: Path) -> None:
     assert [path for path in copy.rglob("*.part")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [("show", "chips"), ("run", "@model.csv", "--on", "@chip.yaml", "--format", "json")]
 )
@@ -48,6 +50,7 @@ def test_a_full_standard_output(arguments: tuple[str, ...], world: Path) -> None
     assert told.err.splitlines() == ["error: standard output: cannot be written (No space left on device)"]
 
 
+@pytest.mark.slow
 def test_what_was_changed_by_hand_is_worked_out_again(world: Path, copy: Path) -> None:
     """Any column of any row; the table is that of a sweep that nobody touched, and the next one says nothing."""
     changes = (
@@ -67,6 +70,7 @@ def test_what_was_changed_by_hand_is_worked_out_again(world: Path, copy: Path) -
     pd.testing.assert_frame_equal(found, calm)
 
 
+@pytest.mark.slow
 def test_a_sweep_goes_on_where_the_disk_was_full(world: Path, tmp_path: Path) -> None:
     arguments = ("sweep", str(world / "sweep.yaml"), "--out", str(tmp_path / "out"))
     with weather.index_full():

@@ -21,13 +21,13 @@ from archsim.frontend.load import load_model
 from archsim.ir.mapping import Keep, Loop
 from archsim.lab.validate.mapping_files import RecordedMapping, read
 from archsim.lab.validate.suite import default_reference
-from archsim.lab.validate.zigzag_files import ZigzagAccelerator, einsum_of
-from archsim.lab.validate.zigzag_files import read as read_zigzag
 from archsim.spec.load import load
 from mapper.looptree.conventions import ACCELFORGE
 from mapper.looptree.cost import evaluate
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 from mapper.looptree.nest import Nest as Tree
+from tests.oracles.zigzag.files import ZigzagAccelerator, einsum_of
+from tests.oracles.zigzag.files import read as read_zigzag
 from tests.tools.imported import FOLDER, brought, einsum, hierarchy, number
 
 NAMES = {"inputs": "I", "weights": "W", "outputs": "O"}

@@ -12,13 +12,13 @@ import pytest
 
 from archsim.base.errors import ConfigError
 from archsim.lab.validate.suite import default_reference
-from archsim.lab.validate.zigzag_compare import ANY_DIMS, best, price
-from archsim.lab.validate.zigzag_files import ZigzagAccelerator, ZigzagLayer, read
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import OBJECTIVES
 from mapper.looptree.search.optimal import search
 from mapper.looptree.search.space import Space
+from tests.oracles.zigzag.compare import ANY_DIMS, best, price
+from tests.oracles.zigzag.files import ZigzagAccelerator, ZigzagLayer, read
 
 FOLDER = default_reference("mapping") / "zigzag"
 STUDY = Path(__file__).parents[2] / "studies" / "validation" / "mapping_zigzag.py"
@@ -116,7 +116,7 @@ def test_its_energy_to_the_last_digit_but_for_what_is_named() -> None:
 )
 @pytest.mark.parametrize("objective", ["energy", "latency", "edp"])
 def test_ours_on_its_fan_outs_is_no_worse(file: str, name: str, objective: str) -> None:
-    """Priced by one model, the mapping that the search finds is not worse than ZigZag's."""
+    """PricedMapping by one model, the mapping that the search finds is not worse than ZigZag's."""
     accelerator, layer = one(file, name)
     theirs = price(accelerator, layer, layer.best[objective].nest)
     ours = best(accelerator, layer, objective, layer.axis_dims, SECONDS)

@@ -1,2 +1,1 @@
-"""Topologies with their routes and what can block: one file each in ``topologies``, found by its name in ``catalogue``.
-"""
+"""Topologies with their routes and what can block: one file each in ``topologies``, found by its name in ``catalogue``."""

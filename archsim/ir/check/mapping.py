@@ -1,9 +1,12 @@
-"""The ModelMapping checker: loops and keeps speak of the layer's dims and the chip's memories; placements fit."""
+"""The ModelMapping checker: loops and keeps speak of the layer's dims and the chip's memories; placements fit.
+
+Every mapping that a Program was made of passes it, whether it was searched, stated in a file or found in a cache: what
+reports say of a layer is said of a mapping that the chip has the parts for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
 
 from archsim.base.errors import MappingError, nearest
 from archsim.ir.dtypes import BYTES
@@ -26,11 +29,7 @@ def check_mapping(mapping: ModelMapping, workload: Workload, architecture: Archi
         _check_layer(layer, mapped_layer, architecture)
     for item in mapping.placements:
         _check_placement(item, workload, architecture)
-    for one, two in combinations(mapping.placements, 2):
-        if _collide(one, two):
-            raise MappingError(
-                f"tensors '{one.tensor}' and '{two.tensor}' share bytes of '{one.memory}' while both are alive"
-            )
+    _check_apart(mapping.placements)
 
 
 def _check_order(mapping: ModelMapping, workload: Workload) -> None:
@@ -68,6 +67,7 @@ def _check_loop(loop: Loop, where: str, tiles: dict[str, int], architecture: Arc
     if not 1 <= loop.tile <= tiles[loop.dim]:
         raise MappingError(f"{where}: tiles of {loop.tile} of '{loop.dim}'; allowed 1 to {tiles[loop.dim]}")
     axes = [fanout.axis for array in architecture.arrays for fanout in array.fanouts]
+    axes += [architecture.noc.name] if architecture.noc is not None else []  # of the cores
     if loop.axis and loop.axis not in axes:
         raise MappingError(f"{where}: no fan-out {_unknown(loop.axis, axes)}")
     tiles[loop.dim] = loop.tile
@@ -98,14 +98,21 @@ def _check_placement(item: Placement, workload: Workload, architecture: Architec
         )
 
 
+def _check_apart(placements: Iterable[Placement]) -> None:
+    """No two share bytes in the same layers; of one that is compared, those that begin below its end are."""
+    by_place = sorted(placements, key=lambda item: (item.memory, item.base))
+    for at, one in enumerate(by_place):
+        for later in range(at + 1, len(by_place)):
+            two = by_place[later]
+            if two.memory != one.memory or two.base >= one.base + one.size_bytes:
+                break
+            if one.first <= two.last and two.first <= one.last:
+                raise MappingError(
+                    f"tensors '{one.tensor}' and '{two.tensor}' share bytes of '{one.memory}' while both are alive"
+                )
+
+
 def _unknown(name: str, known: Iterable[str]) -> str:
     """The unknown name with the nearest one and all that there are."""
     names = list(known)
     return f"'{name}'{nearest(name, names)}; there are: {', '.join(names) or 'none'}"
-
-
-def _collide(one: Placement, two: Placement) -> bool:
-    """Same bytes in the same layers."""
-    together = one.first <= two.last and two.first <= one.last
-    bytes_ = one.base < two.base + two.size_bytes and two.base < one.base + one.size_bytes
-    return one.memory == two.memory and together and bytes_

@@ -114,7 +114,7 @@ class BuiltJob:
 
 
 def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> BuiltJob:
-    """Load model and chip, map and lower; raises Config-, Model-, Mapping- and (.asm) ProgramError.
+    """Load model and chip, map, check the mapping and lower; raises Config-, Model-, Mapping- and (.asm) ProgramError.
 
     ``keep``: a mapping of the same model that is taken instead of searching one; refused where the chip cannot run it.
     """
@@ -132,12 +132,25 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
     try:
         with uncollected():
             compiled = compile_model(asked.workload, architecture, asked.options)
+            _check(compiled.mapping, asked.workload, architecture, job)
     except (ConfigError, MappingError) as error:
         raise asked.explained(error) from None
     warnings = (*asked.strangers, *compiled.warnings)
     return BuiltJob(
         architecture, compiled.program, asked.workload, compiled.mapping, warnings, mapping_sha256=asked.mapping_sha256
     )
+
+
+def _check(mapping: ModelMapping, workload: Workload, architecture: Architecture, job: Job) -> None:
+    """Refuse a mapping that speaks of what layer or chip lack; that is our own fault where no file states it."""
+    from archsim.ir.check.mapping import check_mapping
+
+    try:
+        check_mapping(mapping, workload, architecture)
+    except MappingError as error:
+        if job.mapping is None:
+            error.exit_code = 1
+        raise
 
 
 @dataclass(frozen=True)

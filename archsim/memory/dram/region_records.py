@@ -1,5 +1,4 @@
-"""Regions in the form that the compiled code walks: strided without a loop of one trip or a contiguous inner one; rows.
-"""
+"""Regions in the form that the compiled code walks: strided without a loop of one trip or a contiguous inner one; rows."""
 
 from __future__ import annotations
 

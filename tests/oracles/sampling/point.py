@@ -10,8 +10,8 @@ from random import Random
 
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.nest import Nest
-from mapper.looptree.search.grown import BELOW, Node, Point, repaired
 from mapper.looptree.search.space import Space
+from tests.oracles.sampling.grown import BELOW, Node, Point, repaired
 
 ANOTHER = 0.5  # chance of one more step to a neighbour, each time
 

@@ -1,4 +1,4 @@
-"""docs/chip.md from the schema: ``python -m archsim.spec.docs > docs/chip.md``."""
+"""docs/chip.md from the schema: ``python -m tests.tools.chip_page > docs/chip.md``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from archsim.spec.value_domains import MeasuredQuantity
 _HEAD = """# Chip files
 
 A chip is one YAML file; its name is the name users type (`show chips` lists those that are there). This page
-comes from the schema that also checks the files and words the errors: `python -m archsim.spec.docs`.
+comes from the schema that also checks the files and words the errors: `make chip-page`.
 
     schema: archsim.chip/1
     name: small_npu

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from archsim.base.errors import MappingError
-from archsim.lab.validate.zigzag_files import OUTPUT, PJ, ZigzagAccelerator, ZigzagLayer
 from mapper.looptree.conventions import ZIGZAG
 from mapper.looptree.cost import Cost, evaluate
 from mapper.looptree.counts import edges
@@ -20,6 +19,7 @@ from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import OBJECTIVES
 from mapper.looptree.search.optimal import search
 from mapper.looptree.search.space import Space
+from tests.oracles.zigzag.files import OUTPUT, PJ, ZigzagAccelerator, ZigzagLayer
 
 ANY_DIMS: Mapping[str, frozenset[str]] = {}  # every dim on every fan-out
 

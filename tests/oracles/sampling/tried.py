@@ -9,10 +9,10 @@ from mapper.looptree.cost import Cost, evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search import optimal
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.grown import Point
 from mapper.looptree.search.objective import Objective, better
-from mapper.looptree.search.point import Points
 from mapper.looptree.search.space import Space, check
+from tests.oracles.sampling.grown import Point
+from tests.oracles.sampling.point import Points
 
 Key = tuple[float, float, float]
 _STARTS = 100  # points tried for a first that is legal, before the branch and bound is asked for one

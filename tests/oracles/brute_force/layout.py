@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapper.looptree.brute.chains import Chain
-from mapper.looptree.brute.problem import Ints
-from mapper.looptree.brute.skeletons import Skeleton
 from mapper.looptree.search.space import Space
+from tests.oracles.brute_force.chains import Chain
+from tests.oracles.brute_force.problem import Ints
+from tests.oracles.brute_force.skeletons import Skeleton
 
 FILLS, READS, FIRST_READS, FIRST_FILLS, BUSIEST = 0, 1, 2, 3, 4
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from archsim.ir.mapping import Keep
-from mapper.looptree.brute.layout import BUSIEST, lay
-from mapper.looptree.brute.measure import cost, counted, hold, window_below
-from mapper.looptree.brute.problem import encode
-from mapper.looptree.brute.skeletons import TEMPORAL, WINDOW, Skeleton
-from mapper.looptree.brute.tables import tabulate
-from mapper.looptree.brute.walk import scratch
 from mapper.looptree.counts import Count
 from mapper.looptree.hierarchy import READ, WRITE
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.objective import EDP
 from mapper.looptree.search.space import Space
+from tests.oracles.brute_force.layout import BUSIEST, lay
+from tests.oracles.brute_force.measure import cost, counted, hold, window_below
+from tests.oracles.brute_force.problem import encode
+from tests.oracles.brute_force.skeletons import TEMPORAL, WINDOW, Skeleton
+from tests.oracles.brute_force.tables import tabulate
+from tests.oracles.brute_force.walk import scratch
 
 
 @dataclass(frozen=True)

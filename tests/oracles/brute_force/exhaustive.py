@@ -12,7 +12,8 @@ Nothing is left out for its cost. Only equals are: trips of 1; temporal loops be
 when all tiles divide; windows that are not needed where every iteration is billed (they change room alone); orders of
 loops that leave the same loops below the last one that indexes each operand; loops above the tiles that hold an
 operand whole.
-Counts and costs are computed by mapper.looptree.brute, which shares no code with mapper.looptree.counts and cost.
+Counts and costs are computed by the other files of this folder, which share no code with mapper.looptree.counts and
+mapper.looptree.cost.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ import numpy as np
 
 from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, Loop, MapNode
-from mapper.looptree.brute.chains import Chain, chains, irrelevant_masks, orders
-from mapper.looptree.brute.layout import Layout, lay
-from mapper.looptree.brute.problem import Ints, Problem, encode
-from mapper.looptree.brute.skeletons import TEMPORAL, WINDOW, Skeleton, skeletons
-from mapper.looptree.brute.tables import tabulate
-from mapper.looptree.brute.walk import Best, Orders, scratch, walk
 from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import LATENCY, Objective
 from mapper.looptree.search.reasons import together
 from mapper.looptree.search.space import Space, check
+from tests.oracles.brute_force.chains import Chain, chains, irrelevant_masks, orders
+from tests.oracles.brute_force.layout import Layout, lay
+from tests.oracles.brute_force.problem import Ints, Problem, encode
+from tests.oracles.brute_force.skeletons import TEMPORAL, WINDOW, Skeleton, skeletons
+from tests.oracles.brute_force.tables import tabulate
+from tests.oracles.brute_force.walk import Best, Orders, scratch, walk
 
 _STAGES = 62  # bits of a mask
 _WORST = sys.float_info.max

@@ -6,10 +6,10 @@ Two parents win tournaments; their child's neighbour takes the place of the wors
 from __future__ import annotations
 
 from mapper.looptree.search.found import Budget, Found
-from mapper.looptree.search.grown import Point
 from mapper.looptree.search.objective import Objective
 from mapper.looptree.search.space import Space
-from mapper.looptree.search.tried import Key, Tried
+from tests.oracles.sampling.grown import Point
+from tests.oracles.sampling.tried import Key, Tried
 
 POPULATION = 40
 TOURNAMENT = 3  # of which the best becomes a parent

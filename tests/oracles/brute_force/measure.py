@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import allocating
-from mapper.looptree.brute.layout import BUSIEST
-from mapper.looptree.brute.skeletons import WINDOW
-from mapper.looptree.brute.tables import footprint
+from tests.oracles.brute_force.jit import allocating
+from tests.oracles.brute_force.layout import BUSIEST
+from tests.oracles.brute_force.skeletons import WINDOW
+from tests.oracles.brute_force.tables import footprint
 
 ROUNDING = 1e-9  # of a number of actions that need not be whole
 

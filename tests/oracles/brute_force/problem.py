@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapper.looptree.brute.chains import irrelevant_masks, window_masks
 from mapper.looptree.einsum import Einsum, touched
 from mapper.looptree.hierarchy import READ, WRITE, Hierarchy
 from mapper.looptree.search.objective import Objective
 from mapper.looptree.search.space import Space
+from tests.oracles.brute_force.chains import irrelevant_masks, window_masks
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

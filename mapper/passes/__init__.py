@@ -1,1 +1,0 @@
-"""passes: see the module docstrings."""

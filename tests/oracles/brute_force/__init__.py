@@ -1,0 +1,1 @@
+"""Every LoopTree of a space, one by one, counted by rules that are written anew; begin with ``exhaustive``."""

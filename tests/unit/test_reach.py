@@ -1,0 +1,50 @@
+"""What the wheel holds is what the product reaches: no module of archsim or mapper is there for tests alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tools.commands import ROOT
+from tests.tools.reach import ENTRIES, Tree
+
+# Modules that nothing reaches yet, with the rule that will call them.
+RESERVED = {
+    "mapper.lower.collective": "a rule of the groups of layers that lowers a collective operator of a model to moves",
+}
+
+
+def test_everything_in_the_wheel_is_reached_from_an_entry_point() -> None:
+    tree = Tree(ROOT)
+    assert {*ENTRIES} <= {*tree.modules}
+    assert tree.unreached() == sorted(RESERVED)
+
+
+def test_reach_follows_every_kind_of_import(tmp_path: Path) -> None:
+    """At the top, inside functions, for types, lazily by name, by a module's path as text, and by a folder's."""
+    texts = {
+        "archsim/__init__.py": "import lazy_loader\nx = lazy_loader.attach(__name__, submod_attrs={'lab.front': []})",
+        "archsim/__main__.py": "from archsim.cli import main\nfrom archsim import registry\nFOLDER = 'mapper.found'",
+        "archsim/cli.py": "import typing\nif typing.TYPE_CHECKING:\n    from archsim.types import Shown\n",
+        "archsim/types.py": "",
+        "archsim/lab/__init__.py": "",
+        "archsim/lab/front.py": "def run():\n    from archsim.lab import inner\n",
+        "archsim/lab/inner.py": "NAME = 'archsim.lab.by_text'\nHASHED = 'archsim.old'\n",
+        "archsim/lab/by_text.py": "from . import sibling",
+        "archsim/registry.py": "",
+        "archsim/old/__init__.py": "",
+        "archsim/old/unused.py": "",
+        "archsim/lab/sibling.py": "",
+        "archsim/lab/alone.py": "import archsim.lab.only_from_alone",
+        "archsim/lab/only_from_alone.py": '"""Named in prose: archsim.lab.alone."""',
+        "mapper/__init__.py": "",
+        "mapper/found/__init__.py": "",
+        "mapper/found/one.py": "",
+        "mapper/found/_helper.py": "",
+    }
+    for name, text in texts.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    tree = Tree(tmp_path)
+    lost = ["archsim.lab.alone", "archsim.lab.only_from_alone", "archsim.old.unused", "mapper.found._helper"]
+    assert tree.unreached() == lost
