@@ -29,9 +29,9 @@ from mapper.compile import Compiled, Options, compile_model
 from mapper.costs import ChipCosts
 from mapper.given.priced import CELL, price
 from mapper.looptree.bound import bounds
-from mapper.looptree.lowered import nest_of
 from mapper.options import Given
 from tests.laws.test_cores_laws import SHAPES, networked
+from tests.oracles.lowered import nest_of
 from tests.tools.agreement import assert_agreement_if_it_fits
 from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.fuzz import run_graph
