@@ -17,6 +17,7 @@ from archsim.ir.workload import Layer
 from archsim.spec.architecture import Architecture, Array, Vector
 from archsim.spec.part import Part
 from mapper.grid import Reals
+from mapper.problem import nest_of
 
 FOLDED = 512  # nests on arrays that are remembered
 STREAMS = ("a", "b", "acc_read", "acc_write")
@@ -165,7 +166,7 @@ def fold_function(chip: ChipCosts, layer: Layer, array: Array, dtypes: Mapping[s
     STREAMS; remembered over all layers and chips.
     """
     flow = catalogue.get(array.dataflow)
-    nest = Nest(layer.batch, layer.m, layer.n, layer.k)
+    nest = nest_of(layer, array.dataflow)
     shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
     known = _folds(array.dataflow, nest, shape)
 

@@ -13,7 +13,6 @@ from math import prod
 from types import MappingProxyType
 
 from archsim.facts.dataflows import catalogue
-from archsim.facts.dataflows.fold import Nest
 from archsim.ir.activity import combining
 from archsim.ir.footprint import ByteFootprint, runs_of
 from archsim.spec.architecture import Architecture
@@ -24,6 +23,7 @@ from mapper.geometry import Component, ranges, tiles_of
 from mapper.lower.frame import Frame
 from mapper.lower.lookups import dims_lookup
 from mapper.operands import ACC, BIAS, OUT, OperandPlan
+from mapper.problem import nest_of
 from mapper.residency import Resident
 
 Counts = Counter[tuple[str, str]]
@@ -228,7 +228,7 @@ def _array(
     problem = frame.problem
     array = next(part for part in architecture.arrays if part.name == problem.unit)
     layer, shape = problem.layer, array_shape(array, dtypes["inputs"], dtypes["weights"])
-    nest = Nest(layer.batch, layer.m, layer.n, layer.k)
+    nest = nest_of(layer, array.dataflow)
     for extents, times, fresh in _tiles(frame, tuple(problem.dims), len(frame.loops)):
         fold = catalogue.get(array.dataflow).fold(nest, extents, shape, accumulate=not fresh)
         for action, count in fold.inner_actions.items():

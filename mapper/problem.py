@@ -13,6 +13,8 @@ from itertools import product
 from math import prod
 
 from archsim.base.errors import MappingError
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import Nest, Window
 from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture
 from mapper.looked_up import inside_rows
@@ -63,6 +65,7 @@ class Problem:
     accumulates: bool  # has an accumulator ring drained by the vector unit
     spread: Spread | None = None  # over the cores of a chip that has several; ``dims`` are then those of one core
     external: frozenset[str] = frozenset()  # weights and inputs of the model, of a layer that others run before
+    windows: tuple[Window, ...] = ()  # of its nest, where the array's dataflow asks for them
 
     def ahead(self, plan: OperandPlan) -> bool:
         """Whether an operand's tiles can be there before the layer runs: of what no layer makes, which a memory that
@@ -209,7 +212,14 @@ def build(
         tuple(operands),
         dict(capacity),
         layer.kind == "matmul",
+        windows=nest_of(layer, architecture.arrays[0].dataflow).windows if engine == "array" else (),
     )
+
+
+def nest_of(layer: Layer, dataflow: str) -> Nest:
+    """The nest of a matmul as a dataflow sees it: with the windows over its input if it asks for them."""
+    windows = layer.windows if catalogue.wants_windows(dataflow) else ()
+    return Nest(layer.batch, layer.m, layer.n, layer.k, windows)
 
 
 def _unit(layer: Layer, architecture: Architecture, engine: str) -> str:

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from archsim.base.errors import MappingError, nearest
 from archsim.facts.dataflows import catalogue
-from archsim.facts.dataflows.fold import ArrayShape, FanoutSpec, Nest
+from archsim.facts.dataflows.fold import ArrayShape, FanoutSpec
 from archsim.ir.workload import Layer
 from archsim.spec.architecture import Array
 from mapper.constrain import Rules
 from mapper.costs import array_shape
 from mapper.operands import OUT
-from mapper.problem import never_cut
+from mapper.problem import nest_of, never_cut
 
 OPERAND_OF = {"inputs": "a", "weights": "b", "partials": OUT}  # roles of the array
 _STREAM = {"a": "a", "b": "b", OUT: "acc_write"}  # that an operand's fan-out spares
@@ -30,11 +30,14 @@ def shared(axis: FanoutSpec) -> frozenset[str]:
 
 
 def spread(layer: Layer, dataflow: str, shape: ArrayShape) -> dict[str, tuple[str, ...]]:
-    """Dims of a matmul that a dataflow lays over each axis: those of which two indices take one fold, says ``fold``
-    itself. An axis of one PE has none.
+    """Dims of a matmul that a dataflow lays over each axis: those that its file states, else those of which two
+    indices take one fold, says ``fold`` itself. An axis of one PE has none.
     """
     flow = catalogue.get(dataflow)
-    nest = Nest(layer.batch, layer.m, layer.n, layer.k)
+    nest = nest_of(layer, dataflow)
+    stated = catalogue.spread_of(dataflow, nest, shape)
+    if stated is not None:
+        return stated
     operands = {operand.name: operand for operand in (*layer.inputs, layer.output)}
     index = {name: {dim for axis in operand.axes for dim, _ in axis.terms} for name, operand in operands.items()}
 

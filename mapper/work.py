@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -124,7 +125,8 @@ def _values(grid: Grid) -> _Values:
     for group in GROUPS:
         index: dict[Extents, int] = {}
         names = groups[group]
-        rows = [[(_plain(tile, group), times) for tile, times in classes(cut, dims, names)] for cut in grid.cuts[group]]
+        alike = partial(_plain, apart=group == "K" or (group == "M" and bool(grid.problem.windows)))
+        rows = [[(alike(tile), times) for tile, times in classes(cut, dims, names)] for cut in grid.cuts[group]]
         ends = [(first_extents(cut, names), last_extents(cut, dims, names)) for cut in grid.cuts[group]]
         for row in rows:
             for tile, _ in row:
@@ -134,14 +136,15 @@ def _values(grid: Grid) -> _Values:
             for tile, times in row:
                 matrix[number, index[tile]] += times
         extents[group], counts[group] = list(index), matrix
-        first[group] = np.array([index[_plain(low, group)] for low, _ in ends], dtype=np.int64)
-        last[group] = np.array([index[_plain(high, group)] for _, high in ends], dtype=np.int64)
+        first[group] = np.array([index[alike(low)] for low, _ in ends], dtype=np.int64)
+        last[group] = np.array([index[alike(high)] for _, high in ends], dtype=np.int64)
     return _Values(extents, counts, first, last)
 
 
-def _plain(tile: Extents, group: str) -> Extents:
-    """Only the volume of a tile matters, but for the reduction, whose dims a dataflow may tell apart."""
-    if group == "K" or not tile:
+def _plain(tile: Extents, apart: bool) -> Extents:
+    """Only the volume of a tile matters, but where a dataflow may tell dims ``apart``: those of the reduction, and of
+    the output rows where windows slide over them."""
+    if apart or not tile:
         return tile
     return ((tile[0][0], prod(size for _, size in tile)), *((dim, 1) for dim, _ in tile[1:]))
 

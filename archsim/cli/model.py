@@ -136,7 +136,7 @@ def map_(
         told = _explained(job, explain, format_, say) if explain is not None else None
     for warning in found.warnings:
         say_error(f"warning: {warning}")
-    for text in texts(found.mapping, layer) if told is None else (told,):
+    for text in texts(found.mapping, found.dataflows, layer) if told is None else (told,):
         put(text)
     if export is not None:
         write(found.mapping, found.workload, export)

@@ -32,6 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar, dataclass_transform
 
+from archsim.facts.dataflows.fold import Window
 from archsim.ir.functions import Functions, names
 from archsim.ir.indices import Indices
 
@@ -157,12 +158,16 @@ class Lookup:
 
 @shared
 class MatmulNest:
-    """Which extents are rows (m), columns (n), reduction (k) and batch of a MATMUL."""
+    """Which extents are rows (m), columns (n), reduction (k) and batch of a MATMUL.
+
+    ``windows``: pairs of m and k that share an axis of ``a``; only of an array whose dataflow asks for them.
+    """
 
     m: tuple[str, ...]
     n: tuple[str, ...]
     k: tuple[str, ...]
     batch: tuple[str, ...] = ()
+    windows: tuple[Window, ...] = ()
 
 
 @shared

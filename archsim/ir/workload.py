@@ -6,11 +6,13 @@ model each memory axis is. A tensor may be a view of another (``base``): an elem
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Literal
 
+from archsim.facts.dataflows.fold import Window
 from archsim.ir.functions import Functions, names
 from archsim.ir.indices import Indices
 
@@ -135,6 +137,26 @@ class Layer:
     def macs(self) -> int:
         """Multiply-accumulates: product of all dims of a matmul (padding counts), 0 otherwise."""
         return prod(self.dims.values()) if self.kind == "matmul" else 0
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """Of a matmul, the axes of its input ``a`` that an output row and a reduction share, in memory order.
+
+        That is a convolution's position and tap. An axis of other sums is none, nor is one whose dims move another
+        axis too: its positions are no product.
+        """
+        if self.kind != "matmul":
+            return ()
+        axes = next(operand.axes for operand in self.inputs if operand.name == "a")
+        moved = Counter(dim for axis in axes for dim, _ in axis.terms)
+        found = []
+        for axis in axes:
+            rows = [(dim, step) for dim, step in axis.terms if dim in self.m]
+            taps = [(dim, step) for dim, step in axis.terms if dim in self.k]
+            if len(rows) == len(taps) == 1 and len(axis.terms) == 2 and all(moved[dim] == 1 for dim, _ in axis.terms):
+                ((row, stride),), ((tap, dilation),) = rows, taps
+                found += [Window(row, tap, stride, dilation)] if min(stride, dilation) > 0 else []
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class ArrayEngine(TileEngine):
         if step.is_empty:
             return NOTHING
         shape = ArrayShape(spec.rows, spec.cols, rate, spec.weight_double_buffer, spec.fold_overlap)
-        parts = Nest(batch=nest.batch, m=nest.m, n=nest.n, k=nest.k)
+        parts = Nest(batch=nest.batch, m=nest.m, n=nest.n, k=nest.k, windows=nest.windows)
         return self._fold(parts, step.extents, shape, accumulate=not step.fresh)
 
     def _demands(self, step: Step, fold: Fold) -> list[Demand]:

@@ -115,7 +115,7 @@ def _inside(plan: OperandPlan, problem: Problem) -> Fraction:
 
 
 def hierarchy_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> Hierarchy:
-    """Memories, the array's fan-outs, the register of the operand that its dataflow holds, and the MACs.
+    """Memories, the array's fan-outs, the registers of the operands that its dataflow holds, and the MACs.
 
     A fan-out that reduces has as many instances as reduction elements that its PEs take in one step: PEs x pack.
     """
@@ -125,34 +125,41 @@ def hierarchy_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -
     mac_j = tables_for(chip.architecture, dtypes).pj(array.name, "mac") * 1e-12
     mac = Action(mac_j, float(shape.rate / packs * array.clock_hz), 0)
     parts: list[Memory | Axis] = [*memories_of(problem, chip), *(_axis(spec, shape) for spec in fanouts)]
-    parts.append(_register(problem, chip, dtypes, packs))
+    parts += (_register(problem, chip, dtypes, packs, role) for role in held_roles(array))
     return Hierarchy(chip.architecture.name, tuple(parts), Compute("MAC", mac))
 
 
-def held(array: Array) -> str:
-    """The operand that the PEs hold. Raises MappingError for a dataflow that holds none."""
-    role = catalogue.get(array.dataflow).HELD
-    if role not in OPERAND_OF:
-        raise MappingError(f"dataflow '{array.dataflow}' holds '{role}' in its PEs; allowed: {', '.join(OPERAND_OF)}")
-    return OPERAND_OF[role]
+def held_roles(array: Array) -> tuple[str, ...]:
+    """The roles that the PEs hold. Raises MappingError for a dataflow that holds none."""
+    roles = catalogue.held(catalogue.get(array.dataflow))
+    for role in roles or ("",):
+        if role not in OPERAND_OF:
+            text = f"dataflow '{array.dataflow}' holds '{role}' in its PEs; allowed: {', '.join(OPERAND_OF)}"
+            raise MappingError(text)
+    return roles
 
 
-def _register(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], packs: int) -> Memory:
-    """What holds an operand in each of the ``packs`` MACs of a PE."""
+def held(array: Array) -> tuple[str, ...]:
+    """The operands that the PEs hold. Raises MappingError for a dataflow that holds none."""
+    return tuple(OPERAND_OF[role] for role in held_roles(array))
+
+
+def _register(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], packs: int, role: str) -> Memory:
+    """What holds the operand of a role in each of the ``packs`` MACs of a PE."""
     array, shape = array_of(problem, chip, dtypes)
-    flow, operand = catalogue.get(array.dataflow), held(array)
-    bits = {role: 8 * problem.operand(ACC if x == OUT else x).element_bytes for role, x in OPERAND_OF.items()}
-    files = {role: file for file in flow.registers(bits, shape) for role in file["keeps"]}
+    flow, operand = catalogue.get(array.dataflow), OPERAND_OF[role]
+    bits = {each: 8 * problem.operand(ACC if x == OUT else x).element_bytes for each, x in OPERAND_OF.items()}
+    files = {each: file for file in flow.registers(bits, shape) for each in file["keeps"]}
     stream = "acc" if operand == OUT else operand
     tables = tables_for(chip.architecture, dtypes)
     pj = {way: tables.pj(array.name, f"register_{way}.{stream}") for way in (READ, WRITE)}
     return Memory(
-        files[flow.HELD]["name"],
-        files[flow.HELD]["size_bytes"] * 8 / packs,
+        files[role]["name"],
+        files[role]["size_bytes"] * 8 / packs,
         frozenset({operand}),
         frozenset(),
         {way: Action(each * 1e-12, inf, 0) for way, each in pj.items()},
-        bits={operand: bits[flow.HELD]},
+        bits={operand: bits[role]},
     )
 
 

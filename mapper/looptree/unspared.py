@@ -15,13 +15,13 @@ from math import prod
 import numpy as np
 
 from archsim.facts.dataflows import catalogue
-from archsim.facts.dataflows.fold import Fold, Nest
+from archsim.facts.dataflows.fold import Fold
 from mapper.costs import ChipCosts, drain_steps, vector_time
 from mapper.looptree.chip import Place, array_of, layer_einsum, ways
 from mapper.looptree.einsum import touched
 from mapper.looptree.inside import least_inside
 from mapper.operands import ACC, BIAS, OUT, OperandPlan
-from mapper.problem import Problem
+from mapper.problem import Problem, nest_of
 
 _STREAMS = {"a": ("a", "read"), "b": ("b", "read"), "acc_read": (OUT, "read"), "acc_write": (OUT, "write")}
 Flow = tuple[str, str, float]  # memory of the chip, read | write, bytes
@@ -70,7 +70,7 @@ class Unspared:
         """(times, fold) of the commands that make sums, and of those that add to them."""
         array, shape = array_of(self.problem, self.chip, self.dtypes)
         layer, dims = self.problem.layer, self.problem.dims
-        flow, nest = catalogue.get(array.dataflow), Nest(layer.batch, layer.m, layer.n, layer.k)
+        flow, nest = catalogue.get(array.dataflow), nest_of(layer, array.dataflow)
         extents = {**dims, **dict.fromkeys(self.unspread, 1)}
         first = prod(dims[dim] for dim in self.unspread if dim not in layer.k)
         added = prod(dims[dim] for dim in self.unspread) - first

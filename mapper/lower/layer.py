@@ -84,7 +84,7 @@ def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
         extents=tuple(frame.extent(dim, depth) for dim in layer.dims),
         reads=regions if on_array else _numbered(regions),
         writes=(frame.dims_region(acc, "acc" if on_array else "out", depth),),
-        nest=MatmulNest(layer.m, layer.n, layer.k, layer.batch) if on_array else None,
+        nest=MatmulNest(layer.m, layer.n, layer.k, layer.batch, frame.problem.windows) if on_array else None,
         fresh=frame.edges("first", acc_depth, depth),
         dtypes=dtypes if on_array else (frame.problem.operand(OUT).dtype,),
         functions=() if on_array else (MAC,),

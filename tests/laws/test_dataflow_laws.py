@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import ceil
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.facts.dataflows import catalogue
-from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest
+from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest, Window
+from tests.tools.plugins import WINDOWED, plugins
 
-NAMES = catalogue.names()
+NAMES = tuple(sorted({*catalogue.names(), WINDOWED}))
 NEST = Nest(batch=("g",), m=("p", "q"), n=("o",), k=("c", "r", "s"))
 DEPTHWISE = Nest(batch=("c",), m=("p", "q"), n=(), k=("r", "s"))
 EXTENTS = st.fixed_dictionaries({dim: st.integers(1, 300 if dim in "opc" else 5) for dim in "gpqocrs"})
@@ -22,20 +26,48 @@ QUICK = settings(max_examples=50, deadline=None, derandomize=True)
 Extents = dict[str, int]
 
 
+class Run(NamedTuple):
+    """A dataflow, an array with any of its options, accumulate or not, and the windows that the dataflow asks for."""
+
+    name: str
+    array: ArrayShape
+    accumulate: bool
+    windows: tuple[Window, ...] = ()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _with_plugins() -> Iterator[None]:
+    with plugins():
+        yield
+
+
 @st.composite
-def runs(draw: st.DrawFn) -> tuple[str, ArrayShape, bool]:
-    """A dataflow, an array with any of its options, accumulate or not."""
+def windows(draw: st.DrawFn) -> tuple[Window, ...]:
+    """None, rows alone, or rows and columns, in any steps."""
+    steps = st.integers(1, 4)
+    pairs = draw(st.sampled_from(((), (("p", "r"),), (("p", "r"), ("q", "s")), (("q", "s"), ("p", "r")))))
+    return tuple(Window(output, tap, draw(steps), draw(steps)) for output, tap in pairs)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Run:
+    """Any run; each dataflow as often."""
+    with plugins():
+        return _run(draw)
+
+
+def _run(draw: st.DrawFn) -> Run:
     name = draw(st.sampled_from(NAMES))
     options = {option: draw(st.booleans()) for option in catalogue.get(name).OPTIONS}
     sides = st.integers(1, 70)
     array = ArrayShape(draw(sides), draw(sides), draw(st.sampled_from(RATES)), **options)
-    return name, array, draw(st.booleans())
+    return Run(name, array, draw(st.booleans()), draw(windows()) if catalogue.wants_windows(name) else ())
 
 
-def fold_of(run: tuple[str, ArrayShape, bool], nest: Nest, extents: Extents) -> Fold:
+def fold_of(run: Run, nest: Nest, extents: Extents) -> Fold:
     """The fold of one run."""
-    name, array, accumulate = run
-    return catalogue.get(name).fold(nest, extents, array, accumulate=accumulate)
+    nest = replace(nest, windows=run.windows)
+    return catalogue.get(run.name).fold(nest, extents, run.array, accumulate=run.accumulate)
 
 
 def figures(fold: Fold) -> dict[str, int]:
@@ -52,13 +84,13 @@ def gemm(extents: Extents) -> tuple[int, int, int, int]:
 
 @QUICK
 @given(runs(), EXTENTS)
-def test_macs_are_exact_and_cycles_suffice(run: tuple[str, ArrayShape, bool], extents: Extents) -> None:
+def test_macs_are_exact_and_cycles_suffice(run: Run, extents: Extents) -> None:
     """Laws 17 and 39: MACs = batch M N K exactly; cycles x peak >= MACs on arrays, even the streaming ones alone."""
     fold = fold_of(run, NEST, extents)
     batch, m, n, k = gemm(extents)
     assert fold.inner_actions["mac"] == batch * m * n * k
     assert fold.cycles >= fold.cycles_stream > 0
-    assert fold.cycles_stream * run[1].macs_per_cycle >= fold.inner_actions["mac"]
+    assert fold.cycles_stream * run.array.macs_per_cycle >= fold.inner_actions["mac"]
     assert fold.cycles_load >= 0
     assert fold.cycles_fill >= 0
     assert fold.cycles_drain >= 0
@@ -67,13 +99,16 @@ def test_macs_are_exact_and_cycles_suffice(run: tuple[str, ArrayShape, bool], ex
 
 @QUICK
 @given(runs(), EXTENTS)
-def test_every_operand_crosses_the_edge(run: tuple[str, ArrayShape, bool], extents: Extents) -> None:
-    """Each factor at least once, at most once per MAC; sums: reads = writes, less the first pass."""
-    accumulate = run[2]
+def test_every_operand_crosses_the_edge(run: Run, extents: Extents) -> None:
+    """Each distinct value of a factor at least once, at most once per MAC; sums: reads = writes, less the first pass.
+
+    Values of the input that windows share are one.
+    """
+    accumulate = run.accumulate
     fold = fold_of(run, NEST, extents)
     batch, m, n, k = gemm(extents)
     moved = {stream: use.accesses for stream, use in fold.streams.items()}
-    assert batch * m * k <= moved["a"] <= fold.inner_actions["mac"]
+    assert replace(NEST, windows=run.windows).inputs(extents) <= moved["a"] <= fold.inner_actions["mac"]
     assert batch * k * n <= moved["b"] <= fold.inner_actions["mac"]
     assert moved["acc_write"] % (batch * m * n) == 0
     assert moved["acc_write"] >= batch * m * n
@@ -84,7 +119,7 @@ def test_every_operand_crosses_the_edge(run: tuple[str, ArrayShape, bool], exten
 
 @QUICK
 @given(runs(), EXTENTS, st.sampled_from("gpqocrs"), st.integers(1, 90))
-def test_more_work_is_never_less(run: tuple[str, ArrayShape, bool], extents: Extents, dim: str, more: int) -> None:
+def test_more_work_is_never_less(run: Run, extents: Extents, dim: str, more: int) -> None:
     """Monotone: a larger extent lowers no figure of the fold."""
     small = figures(fold_of(run, NEST, extents))
     large = figures(fold_of(run, NEST, {**extents, dim: extents[dim] + more}))
@@ -93,13 +128,13 @@ def test_more_work_is_never_less(run: tuple[str, ArrayShape, bool], extents: Ext
 
 @QUICK
 @given(runs(), EXTENTS)
-def test_batch_repeats_the_fold(run: tuple[str, ArrayShape, bool], extents: Extents) -> None:
+def test_batch_repeats_the_fold(run: Run, extents: Extents) -> None:
     """Counts scale with the batch exactly; cycles too, unless loads or folds overlap (then never more)."""
     one = figures(fold_of(run, NEST, {**extents, "g": 1}))
     many = figures(fold_of(run, NEST, extents))
     cycles, repeated = many.pop("cycles"), one.pop("cycles") * extents["g"]
     assert many == {name: count * extents["g"] for name, count in one.items()}
-    overlaps = run[1].weight_double_buffer or run[1].fold_overlap
+    overlaps = run.array.weight_double_buffer or run.array.fold_overlap
     assert cycles <= repeated if overlaps else cycles == repeated
 
 
@@ -111,7 +146,7 @@ def test_overlap_never_costs(extents: Extents, name: str, rows: int, cols: int, 
     folds = {}
     for chosen in product((False, True), repeat=len(options)):
         array = ArrayShape(rows, cols, rate, **dict(zip(options, chosen, strict=True)))
-        folds[chosen] = fold_of((name, array, False), NEST, extents)
+        folds[chosen] = fold_of(Run(name, array, False), NEST, extents)
     for less, more in product(folds, folds):
         if all(b or not a for a, b in zip(less, more, strict=True)):
             assert folds[more].cycles <= folds[less].cycles
@@ -122,11 +157,11 @@ def test_overlap_never_costs(extents: Extents, name: str, rows: int, cols: int, 
 def test_smallest_and_larger_than_the_problem(name: str) -> None:
     """One MAC streams one cycle and moves one element per operand; a larger array adds no traffic."""
     ones = dict.fromkeys("gpqocrs", 1)
-    one = fold_of((name, ArrayShape(1, 1), False), NEST, ones)
+    one = fold_of(Run(name, ArrayShape(1, 1), False), NEST, ones)
     assert (one.cycles_stream, one.inner_actions["mac"]) == (1, 1)
     traffic = {"a": 1, "b": 1, "acc_read": 0, "acc_write": 1}
     assert {stream: use.accesses for stream, use in one.streams.items()} == traffic
-    large = fold_of((name, ArrayShape(64, 64), False), NEST, ones)
+    large = fold_of(Run(name, ArrayShape(64, 64), False), NEST, ones)
     assert (large.cycles_stream, large.streams) == (1, one.streams)
     assert large.inner_actions["mac"] == 1
 
@@ -136,7 +171,7 @@ def test_smallest_and_larger_than_the_problem(name: str) -> None:
 def test_weight_stationary_edge_reads(extents: Extents, rows: int, cols: int) -> None:
     """Law 11: array-edge input reads = ceil(N / C) M K; each weight is read once per command."""
     batch, m, n, k = gemm(extents)
-    fold = fold_of(("weight_stationary", ArrayShape(rows, cols), False), NEST, extents)
+    fold = fold_of(Run("weight_stationary", ArrayShape(rows, cols), False), NEST, extents)
     assert fold.streams["a"].accesses == batch * ceil(n / cols) * m * k
     assert fold.streams["b"].accesses == batch * k * n
 
@@ -146,15 +181,15 @@ def test_trips_are_rounded_up(name: str) -> None:
     """Law 17: 4096 in tiles of 187 columns takes 22 trips, the last one at full price."""
     dim = "p" if "inputs" not in catalogue.get(name).fanouts(1, 187)[1]["multicast"] else "o"
     extents = dict.fromkeys("gpqocrs", 1)
-    one = fold_of((name, ArrayShape(1, 187), False), NEST, extents)
-    many = fold_of((name, ArrayShape(1, 187), False), NEST, {**extents, dim: 4096})
+    one = fold_of(Run(name, ArrayShape(1, 187), False), NEST, extents)
+    many = fold_of(Run(name, ArrayShape(1, 187), False), NEST, {**extents, dim: 4096})
     assert many.cycles == 22 * one.cycles
     assert many.inner_actions["mac"] == 4096
 
 
 @QUICK
 @given(runs(), st.integers(1, 64), st.integers(1, 128), st.integers(1, 128))
-def test_depthwise_macs(run: tuple[str, ArrayShape, bool], channels: int, height: int, width: int) -> None:
+def test_depthwise_macs(run: Run, channels: int, height: int, width: int) -> None:
     """Law 18: MACs = C OH OW 9, the channels being a batch of products of a 3x3 filter."""
     fold = fold_of(run, DEPTHWISE, {"c": channels, "p": height, "q": width, "r": 3, "s": 3})
     assert fold.inner_actions["mac"] == channels * height * width * 9
@@ -166,6 +201,38 @@ def test_depthwise_utilisation(rows: int, cols: int, double_buffer: bool, overla
     """Law 18: weight-stationary, a 3x3 filter holds at most 9 of R x C PEs: utilisation <= 9 / (R C)."""
     array = ArrayShape(rows, cols, Fraction(1), double_buffer, overlap)
     extents = {"c": 8, "p": outputs, "q": 1, "r": 3, "s": 3}
-    fold = fold_of(("weight_stationary", array, False), DEPTHWISE, extents)
+    fold = fold_of(Run("weight_stationary", array, False), DEPTHWISE, extents)
     utilisation = fold.inner_actions["mac"] / (fold.cycles * array.macs_per_cycle)
     assert utilisation <= Fraction(9, rows * cols)
+
+
+@QUICK
+@given(runs(), EXTENTS, st.sampled_from("gpqocrs"), st.data())
+def test_law_38_parts_take_and_stream_no_less(run: Run, extents: Extents, dim: str, data: st.DataObject) -> None:
+    """Law 38: two commands for parts of a dim take and stream at least what one command for all of it does."""
+    cut = data.draw(st.integers(0, extents[dim]))
+    sizes = [size for size in (cut, extents[dim] - cut) if size]
+    whole = fold_of(run._replace(accumulate=False), NEST, extents)
+    parts = [
+        fold_of(run._replace(accumulate=dim in NEST.k and at > 0), NEST, {**extents, dim: size})
+        for at, size in enumerate(sizes)
+    ]
+    assert whole.cycles <= sum(part.cycles for part in parts)
+    for stream, found in whole.streams.items():
+        assert found.accesses <= sum(part.streams[stream].accesses for part in parts), stream
+
+
+@QUICK
+@given(windows(), EXTENTS)
+def test_distinct_inputs_are_those_that_points_read(found: tuple[Window, ...], extents: Extents) -> None:
+    """A window's distinct positions are the set of output x stride + tap x dilation; a nest's inputs their product."""
+    expected = 1
+    for window in found:
+        outputs, taps = range(extents[window.output]), range(extents[window.tap])
+        positions = {i * window.stride + j * window.dilation for i in outputs for j in taps}
+        assert window.distinct(len(outputs), len(taps)) == len(positions)
+        expected *= len(positions)
+    slid = {dim for window in found for dim in (window.output, window.tap)}
+    for dim in "gpqcrs":
+        expected *= 1 if dim in slid else extents[dim]
+    assert replace(NEST, windows=found).inputs(extents) == expected

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.costs import ChipCosts
 from mapper.looptree.chip import OPERANDS, array_of, axis_dims, held, hierarchy_of, layer_einsum, ways
@@ -21,7 +22,17 @@ from mapper.operands import ACC, OUT
 
 
 def nest_of(frame: Frame, chip: ChipCosts, dtypes: Mapping[str, str]) -> Nest:
-    """The LoopTree on ``hierarchy_of`` that a layer runs on an array. Raises MappingError as ``layer_einsum`` does."""
+    """The LoopTree on ``hierarchy_of`` that a layer runs on an array.
+
+    Raises MappingError as ``layer_einsum`` does, and for windows that the array's dataflow makes use of: PEs on a
+    diagonal share inputs, and a LoopTree knows rows and columns alone.
+    """
+    if frame.problem.windows:
+        shared = ", ".join(f"{window.output} and {window.tap}" for window in frame.problem.windows)
+        raise MappingError(
+            f"layer '{frame.name}': the dataflow of '{frame.problem.unit}' shares inputs between {shared}, which no "
+            "LoopTree of its fan-outs does"
+        )
     nodes = _above(frame)
     nodes += _inside(frame, chip, dtypes, len(nodes))
     return Nest(layer_einsum(frame.problem), tuple(nodes))
@@ -69,15 +80,17 @@ def _inside(frame: Frame, chip: ChipCosts, dtypes: Mapping[str, str], start: int
     """Loops of the array over a tile of the innermost memories."""
     problem, hierarchy = frame.problem, hierarchy_of(frame.problem, chip, dtypes)
     array, _ = array_of(problem, chip, dtypes)
-    operand = held(array)
-    index, tiles = problem.operand(operand).dims, frame.tiles(len(frame.loops))
+    operands = held(array)
+    index = {dim for operand in operands for dim in problem.operand(operand).dims}
+    tiles = frame.tiles(len(frame.loops))
     laid = axis_dims(problem, chip, dtypes)
     shares = {axis.name: _spread(laid[axis.name], tiles, axis.fanout) for axis in hierarchy.axes}
     spread = {dim: share for of_axis in shares.values() for dim, share in of_axis.items()}
     nodes: list[MapNode] = [Loop(dim, spread.get(dim, 1)) for dim in tiles if dim in {*index, *spread}]
     nodes = [node for node in nodes if isinstance(node, Loop) and node.tile < tiles[node.dim]]
     nodes += [Loop(dim, 1, axis) for axis, dims in shares.items() for dim, share in dims.items() if share > 1]
-    nodes.append(Keep(operand, hierarchy.memories[-1].name, 1, start + len(nodes)))
+    for operand, register in zip(operands, hierarchy.memories[-len(operands) :], strict=True):
+        nodes.append(Keep(operand, register.name, 1, start + len(nodes)))
     left = [dim for dim in tiles if dim not in {*index, *spread} and tiles[dim] > 1]
     return [*nodes, *(Loop(dim, 1) for dim in left)]
 

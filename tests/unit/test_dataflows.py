@@ -10,6 +10,7 @@ import pytest
 from archsim.base.errors import ConfigError, ModelError
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, EdgeStream, Nest
+from tests.tools.plugins import PLUGINS, WINDOWED
 
 NAMES = catalogue.names()
 NEST = Nest(batch=(), m=("m",), n=("n",), k=("k",))
@@ -61,19 +62,22 @@ def test_incomplete_file_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.
         catalogue.get("mine")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_description_is_usable(name: str) -> None:
-    """One-line summary, a held role with a register, two axes of the array's size."""
+@pytest.mark.parametrize("name", sorted({*NAMES, WINDOWED}))
+def test_description_is_usable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One-line summary, held roles with a register each, two axes of the array's size."""
+    monkeypatch.setenv("ARCHSIM_PLUGINS", str(PLUGINS))
     dataflow = catalogue.get(name)
     assert dataflow.SUMMARY
     assert "\n" not in dataflow.SUMMARY
     rows, cols = dataflow.fanouts(3, 5)
     assert (rows["axis"], rows["size"], cols["axis"], cols["size"]) == ("rows", 3, "cols", 5)
     kept = {role for file in dataflow.registers(BITS, ArrayShape(3, 5)) for role in file["keeps"]}
-    assert dataflow.HELD in kept
+    held = set(catalogue.held(dataflow))
+    assert held and held <= kept
     shared = {role for axis in (rows, cols) for role in (*axis["multicast"], *axis["reduce"])}
     assert shared <= {"inputs", "weights", "partials"}
-    assert dataflow.HELD not in shared, "what stays in a PE is not shared along an axis"
+    stated = catalogue.spread_of(name, NEST, ArrayShape(3, 5)) is not None
+    assert stated or not held & shared, "what stays in a PE is shared along an axis, so it must state what it spreads"
 
 
 @pytest.mark.parametrize(

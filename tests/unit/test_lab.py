@@ -137,4 +137,6 @@ def test_loop_nests_read_outermost_first() -> None:
     ]
     whole = ModelMapping("net", "chip", "latency", (layer,), (), {})
     with pytest.raises(ConfigError, match="no layer 'conv2' in net .did you mean 'conv1'"):
-        list(mappings.texts(whole, "conv2"))
+        list(mappings.texts(whole, {}, "conv2"))
+    (told,) = mappings.texts(whole, {"mxu": "weight_stationary"})
+    assert told.splitlines()[0] == "conv1: matmul on mxu (weight_stationary)"

@@ -7,16 +7,53 @@ elements that cross the array's edge and the actions inside; compiler and machin
 
 Counts are exact integers in **elements**; the caller multiplies with element sizes. Partial folds take the
 time of full ones, but only PEs with work act and are counted.
+
+**Windows.** In a convolution an output position p and a filter tap r meet in one input position, p * stride +
+r * dilation: neighbouring outputs share inputs. A dataflow that makes use of this says ``WINDOWS = True`` in its
+file; its nests then carry one ``Window`` for each such pair, in the memory order of the input's axes (rows first),
+and ``Window.distinct`` says how many input positions a tile of outputs and taps reads. Where they come from and go:
+``Layer.windows`` derives them from how a layer indexes its input; the compiler prices every tiling with them and
+writes them into the MATMUL command (``window(2*p+r)`` in a listing), where the machine finds them again. Of the dims
+of m and k such a dataflow may tell each one apart; of batch and n only the products count. For all other dataflows
+``windows`` stays empty, the listing has no word of them and nothing depends on them. A dataflow may cut no work for
+less than the whole costs: two commands for parts of a dim take and stream at least what one for all of it does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import gcd
 from typing import NamedTuple, TypedDict
 
 from archsim.base.errors import ConfigError, ModelError
+
+
+class Window(NamedTuple):
+    """An axis of the input on which an output position and a filter tap meet: position * stride + tap * dilation.
+
+    ``output``: the dim of the output positions (among m); ``tap``: the dim of the filter taps (among k).
+    """
+
+    output: str
+    tap: str
+    stride: int
+    dilation: int
+
+    @property
+    def pace(self) -> tuple[int, int]:
+        """How many outputs further on, with how many taps fewer, the same input is read again."""
+        common = gcd(self.stride, self.dilation)
+        return self.dilation // common, self.stride // common
+
+    def distinct(self, outputs: int, taps: int) -> int:
+        """Input positions that ``outputs`` neighbouring positions read with ``taps`` neighbouring taps, each once.
+
+        Of the pairs (p, r) that read one input, which lie in one line of steps (``pace``), the first one is counted.
+        """
+        step, back = self.pace
+        return outputs * taps - max(0, outputs - step) * max(0, taps - back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +62,48 @@ class Nest:
 
     ``m``: output rows (for a convolution n, p, q); ``n``: output columns (output channels); ``k``: reduction
     (c, r, s; the first one is the dim that a dot product spreads over its lanes); ``batch``: dims of all
-    three tensors (groups, heads, the channels of a depthwise layer). An empty part has extent 1.
+    three tensors (groups, heads, the channels of a depthwise layer). An empty part has extent 1. ``windows``: which
+    dims of m and k slide over one axis of A; empty for a dataflow that does not ask for them.
     """
 
     batch: tuple[str, ...]
     m: tuple[str, ...]
     n: tuple[str, ...]
     k: tuple[str, ...]
+    windows: tuple[Window, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise ModelError when a dim plays two parts."""
+        """Raise ModelError when a dim plays two parts, or a window is none of an output row and a reduction."""
         dims = self.batch + self.m + self.n + self.k
         if len(set(dims)) != len(dims):
             raise ModelError(f"loop nest: a dim is used twice among {', '.join(dims)}")
+        check_windows(self.windows, self.m, self.k)
+
+    def inputs(self, extents: Mapping[str, int]) -> int:
+        """Distinct values of A that the whole nest reads; raises ModelError for a missing extent."""
+        size = sizes(self, extents)
+        found = size.batch * size.m * size.k
+        for window in self.windows:
+            outputs, taps = extents[window.output], extents[window.tap]
+            found = found // (outputs * taps) * window.distinct(outputs, taps)
+        return found
+
+
+def check_windows(windows: Sequence[Window], m: Sequence[str], k: Sequence[str]) -> None:
+    """Raise ModelError for a window of other dims than one of m and one of k, of a dim that another window has, or
+    of a step below 1."""
+    seen: set[str] = set()
+    for window in windows:
+        shown = f"window of '{window.output}' and '{window.tap}'"
+        if window.output not in m or window.tap not in k:
+            raise ModelError(
+                f"loop nest: {shown}; allowed one output row ({', '.join(m)}) and one sum ({', '.join(k)})"
+            )
+        if seen & {window.output, window.tap}:
+            raise ModelError(f"loop nest: {shown}, of which another window has one already; allowed once each")
+        if min(window.stride, window.dilation) < 1:
+            raise ModelError(f"loop nest: {shown} in steps of {window.stride} and {window.dilation}; allowed 1 or more")
+        seen |= {window.output, window.tap}
 
 
 class NestSizes(NamedTuple):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from archsim.base.errors import ModelError
+from archsim.facts.dataflows.fold import Window, check_windows
 from archsim.ir.asm.cursor import WordCursor
 from archsim.ir.functions import Function, Functions, Parameter
 from archsim.ir.program import Affine, Clip, CommandGuard, Extent, LoopEdge, MatmulNest, Region, Token, When
@@ -98,6 +100,31 @@ def read_nest(cursor: WordCursor, dims: Collection[str]) -> MatmulNest:
             cursor.fail(f"'{part}' of the nest once")
         parts[part] = cursor.many("(", ")", lambda: cursor.name("an extent", dims))
     return MatmulNest(parts.get("m", ()), parts.get("n", ()), parts.get("k", ()), parts.get("batch", ()))
+
+
+def read_windowed_nest(cursor: WordCursor, dims: Collection[str]) -> MatmulNest:
+    """``nest m(p, q) n(k) k(c, r, s) window(2*p+r, q+s)``: a nest, and which of its dims share an axis of the input."""
+    nest = read_nest(cursor, dims)
+    if not cursor.skip_if("window"):
+        return nest
+    windows = cursor.many("(", ")", lambda: _window(cursor, nest))
+    if not windows:
+        cursor.fail("ahead of this at least one window, such as 2*p+r,")
+    try:
+        check_windows(windows, nest.m, nest.k)
+    except ModelError as error:
+        cursor.fail("ahead of this windows that have each dim once,", f" ({error})")
+    return replace(nest, windows=windows)
+
+
+def _window(cursor: WordCursor, nest: MatmulNest) -> Window:
+    """``2*p+r``: an output row and a sum, each in steps of 1 or more, in this order."""
+    total = read_affine(cursor, CommandScope((*nest.m, *nest.k), (), {}, ()))
+    steps = dict(total.terms)
+    rows, taps = ([dim for dim in steps if dim in part] for part in (nest.m, nest.k))
+    if total.const or len(total.terms) != 2 or len(rows) != 1 or len(taps) != 1 or min(steps.values()) < 1:
+        cursor.fail("ahead of this a sum of one extent of m and one of k in steps of 1 or more, such as 2*p+r,")
+    return Window(rows[0], taps[0], steps[rows[0]], steps[taps[0]])
 
 
 def read_functions(cursor: WordCursor) -> Functions:

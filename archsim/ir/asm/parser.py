@@ -16,10 +16,10 @@ from archsim.ir.asm.fragments import (
     read_extent,
     read_functions,
     read_guards,
-    read_nest,
     read_region,
     read_tokens,
     read_when,
+    read_windowed_nest,
 )
 from archsim.ir.asm.lexer import AsmLine, AsmWord, read_lines
 from archsim.ir.asm.lookup import read_lookup
@@ -68,7 +68,7 @@ def _attributes(scope: CommandScope, dims: Collection[str]) -> dict[str, Keyword
         "layer": KeywordClause("layer", lambda c: c.name("a layer", (*scope.layers, *BESIDE_LAYERS))),
         "role": KeywordClause("role", lambda c: c.name("a role")),
         "when": KeywordClause("when", lambda c: read_when(c, scope)),
-        "nest": KeywordClause("nest", lambda c: read_nest(c, dims)),
+        "nest": KeywordClause("nest", lambda c: read_windowed_nest(c, dims)),
         "fresh": KeywordClause("fresh", lambda c: read_when(c, scope)),
         "dtypes": KeywordClause("dtypes", lambda c: c.names("a dtype")),
         "function": KeywordClause("functions", read_functions),

@@ -194,9 +194,13 @@ def _extent(extent: Extent) -> str:
 
 
 def nest_text(nest: MatmulNest) -> str:
-    """``m(h, w) n(k) k(c)``; parts without extents are left out."""
+    """``m(h, w) n(k) k(c, r) window(2*h+r)``; parts without extents are left out."""
     parts = (("m", nest.m), ("n", nest.n), ("k", nest.k), ("batch", nest.batch))
-    return " ".join(f"{part}({', '.join(map(quote, dims))})" for part, dims in parts if dims)
+    found = [f"{part}({', '.join(map(quote, dims))})" for part, dims in parts if dims]
+    if nest.windows:
+        sums = (Affine(0, ((w.output, w.stride), (w.tap, w.dilation))) for w in nest.windows)
+        found.append(f"window({', '.join(map(affine_text, sums))})")
+    return " ".join(found)
 
 
 def _token(token: Token) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from archsim.base.errors import ConfigError, nearest
@@ -14,10 +14,11 @@ from archsim.report.run.loopnest import loop_nest
 
 @dataclass(frozen=True)
 class MappedModel:
-    """A model and its mapping; ``warnings`` are the compiler's."""
+    """A model and its mapping; ``dataflows`` of the chip's arrays by their names; ``warnings`` are the compiler's."""
 
     workload: Workload
     mapping: ModelMapping
+    dataflows: Mapping[str, str]
     warnings: tuple[str, ...] = ()
 
 
@@ -26,14 +27,18 @@ def mapped(job: Job, say: Progress = quiet) -> MappedModel:
     built = None if job.is_program else build(job, say)
     if built is None or built.mapping is None or built.workload is None:
         raise ConfigError(f"{job.model}: a Program is mapped already; map the model it came from")
-    return MappedModel(built.workload, built.mapping, built.warnings)
+    dataflows = {array.name: array.dataflow for array in built.architecture.arrays}
+    return MappedModel(built.workload, built.mapping, dataflows, built.warnings)
 
 
-def texts(mapping: ModelMapping, layer: str | None = None) -> Iterator[str]:
-    """A loop nest per layer, or of ``layer`` alone; raises ConfigError when there is no such layer."""
+def texts(mapping: ModelMapping, dataflows: Mapping[str, str], layer: str | None = None) -> Iterator[str]:
+    """A loop nest per layer, or of ``layer`` alone; ``dataflows`` of arrays by their names.
+
+    Raises ConfigError when there is no such layer.
+    """
     names = [found.layer for found in mapping.layers]
     if layer is not None and layer not in names:
         raise ConfigError(f"--layer: no layer '{layer}' in {mapping.workload}{nearest(layer, names)}")
     for found in mapping.layers:
         if layer in (None, found.layer):
-            yield loop_nest(found)
+            yield loop_nest(found, dataflows.get(found.unit, ""))

@@ -133,16 +133,7 @@ def bottlenecks(summary: Summary) -> ReportTable:
             places.setdefault(key, []).append((cycles, layer))
     totals = {key: sum(cycles for cycles, _ in found) for key, found in places.items()}
     order = sorted(totals, key=lambda key: (-totals[key], key))
-    rows = [
-        (
-            rank,
-            TableCell(bound_label(key), colour=cause(key).colour, tip=_tip(key)),
-            totals[key],
-            totals[key],
-            _largest(places[key]),
-        )
-        for rank, key in enumerate(order, 1)
-    ]
+    rows = [(rank, _named(key), totals[key], totals[key], _largest(places[key])) for rank, key in enumerate(order, 1)]
     columns = (
         TableColumn("rank"),
         TableColumn("cause", "word"),

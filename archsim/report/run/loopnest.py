@@ -6,9 +6,9 @@ from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.report.kit.number_format import count
 
 
-def loop_nest(layer: LayerMapping) -> str:
-    """One line per node, outermost first; spatial loops name their axis."""
-    lines = [f"{layer.layer}: {layer.kind} on {layer.unit}"]
+def loop_nest(layer: LayerMapping, dataflow: str = "") -> str:
+    """One line per node, outermost first; spatial loops name their axis. ``dataflow``: that of an array."""
+    lines = [f"{layer.layer}: {layer.kind} on {layer.unit}{f' ({dataflow})' if dataflow else ''}"]
     indent = 1
     for index, node in enumerate(layer.nodes):
         lines.append("  " * indent + _node(node, index))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from archsim.base.errors import ProgramError
+from archsim.base.errors import ModelError, ProgramError
+from archsim.facts.dataflows.fold import check_windows
 from archsim.ir.check.form.commands import MOVES
 from archsim.ir.check.form.declarations import known_name
 from archsim.ir.dtypes import element_range
-from archsim.ir.program import Command, CommandLoop, PlacedTensor, Program, ProgramNode, Ring
+from archsim.ir.program import Command, CommandLoop, MatmulNest, PlacedTensor, Program, ProgramNode, Ring
 
 StoresByName = Mapping[str, PlacedTensor | Ring]
 _FACTORS = {"MATMUL": ("a", "b", "acc"), "VECTOR": ("in0", "in1", "out")}  # of what accumulates: factors, sum
@@ -92,6 +93,36 @@ def _check_nest(command: Command, what: str) -> None:
         for dim, stride in regions[operand].strides if operand in regions else ():
             if dim in dims and stride:
                 raise ProgramError(f"{what}: extent '{dim}' of the {part} of its nest moves operand '{operand}'")
+    if nest.windows:
+        _check_windows(command, nest, what)
+
+
+def _check_windows(command: Command, nest: MatmulNest, what: str) -> None:
+    """Points of a window that are said to read one input read the same bytes of ``a``, and no others do.
+
+    What lies between the bytes does not matter: windows that do not overlap may lie closer together in a slot.
+    """
+    try:
+        check_windows(nest.windows, nest.m, nest.k)
+    except ModelError as error:
+        raise ProgramError(f"{what}: {error}") from None
+    bytes_of = {dim: stride for region in command.reads if region.operand == "a" for dim, stride in region.strides}
+    sizes = {extent.dim: extent.size for extent in command.extents}
+    for window in nest.windows:
+        outputs, taps = sizes[window.output], sizes[window.tap]
+        if min(outputs, taps) == 1:
+            continue
+        steps = bytes_of.get(window.output, 0), bytes_of.get(window.tap, 0)
+        alike = min(steps) > 0 and window._replace(stride=steps[0], dilation=steps[1])
+        pairs = outputs * taps
+        if not alike or (
+            alike.pace != window.pace and min(alike.distinct(outputs, taps), window.distinct(outputs, taps)) < pairs
+        ):
+            raise ProgramError(
+                f"{what}: its nest has a window {window.stride}*{window.output}+{window.dilation}*{window.tap}, but "
+                f"its operand 'a' moves by {steps[0]} bytes along '{window.output}' and {steps[1]} along "
+                f"'{window.tap}'; allowed the same steps, in bytes"
+            )
 
 
 def _check_functions(command: Command, what: str) -> None:
