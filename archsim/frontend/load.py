@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from archsim.base import registry
-from archsim.base.errors import ConfigError, ModelError, NotBuiltError
+from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
 from archsim.frontend import catalogue
 from archsim.graph.lowering.lower import LoweredModel
 from archsim.ir.workload import Workload
@@ -77,7 +76,7 @@ def find_model(name_or_path: str | Path) -> tuple[str, Path]:
         if path.suffix not in formats:
             raise ModelError(f"{text}: unknown format; allowed files ending in {', '.join(formats)}")
         return "", path
-    raise ModelError(str(registry.unknown("model", text, sorted(known))))
+    raise ModelError(f"no model '{text}'; known: {', '.join(sorted(known))}{nearest(_plain(text), known)}")
 
 
 def _plain(name: str) -> str:
