@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from archsim.ir.causes import CAUSES, CauseKind, StallCause
-from archsim.ir.figure_table import FIGURES, Figure, RunQuantities, SampleFigure
+from archsim.ir.figure_table import FIGURES, ResultFigure, RunQuantities, SampleFigure
 from archsim.lab.compare.runs import compare
 from archsim.lab.files import schemas
 from archsim.lab.run.estimate import estimated
@@ -46,7 +46,7 @@ def _bytes_per_mac(run: RunQuantities) -> float:
     return (run.in_dram("read_bytes") + run.in_dram("write_bytes")) / max(run.macs, 1)
 
 
-BYTES_PER_MAC = Figure(
+BYTES_PER_MAC = ResultFigure(
     "bytes_per_mac",
     "DRAM bytes of a MAC",
     "B/MAC",
@@ -71,11 +71,11 @@ THERMAL = StallCause(
 
 
 @contextmanager
-def added(row: Figure | StallCause) -> Iterator[None]:
+def added(row: ResultFigure | StallCause) -> Iterator[None]:
     """The row at the end of its table for a while."""
     figures, causes = FIGURES.rows, CAUSES.rows
     try:
-        if isinstance(row, Figure):
+        if isinstance(row, ResultFigure):
             FIGURES.rows = (*figures, row)
         else:
             CAUSES.rows = (*causes, row)

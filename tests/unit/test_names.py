@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from tests.tools.rooms import ROOT, plan
 
 # What the compiler calls as archsim calls something else; its files are rebuilt with the ranking of mappings.
-OF_THE_COMPILER = {"Axis", "Memory", "Nest", "Operand"}
+OF_THE_COMPILER = {"Axis", "Einsum", "Memory", "Nest", "Operand", "Part", "Search"}
 
 
 def _classes() -> dict[str, list[str]]:

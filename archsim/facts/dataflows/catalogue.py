@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, cast
 
 from archsim.base import registry
+from archsim.base.errors import ConfigError
 from archsim.facts.dataflows.fold import ArrayShape, FanoutSpec, Fold, Nest, RegisterSpec
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from archsim.ir.figure_table import DRAM, FIGURES, SAMPLE, Figure, Number
+from archsim.ir.figure_table import DRAM, FIGURES, SAMPLE, Number, ResultFigure
 from archsim.report.kit.quantity import unit_of
 from archsim.report.run.headline import bound_of, samples
 
@@ -26,13 +26,13 @@ def figures(summaries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def compared(*, batches: bool) -> list[Figure]:
+def compared(*, batches: bool) -> list[ResultFigure]:
     """The rows of the table that comparisons show, those of a sample last and for batches alone."""
     order = ["", DRAM, *([SAMPLE] if batches else [])]
     return [row for section in order for row in FIGURES.stored[section] if row.compared]
 
 
-def _label(summaries: Sequence[Mapping[str, Any]], row: Figure) -> str:
+def _label(summaries: Sequence[Mapping[str, Any]], row: ResultFigure) -> str:
     """With what is said of the figure's bounds."""
     said = dict.fromkeys(filter(None, (bound_of(summary, row.key) for summary in summaries)))
     return f"{row.label} ({', '.join(said)})" if said else row.label

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from archsim.ir.figure_table import FIGURES, SAMPLE, Figure
+from archsim.ir.figure_table import FIGURES, SAMPLE, ResultFigure
 from archsim.report.kit.number_format import counted, percent, si
 from archsim.report.kit.quantity import shown
 
@@ -48,7 +48,7 @@ def headline(summary: Mapping[str, Any]) -> list[HeadlineFigure]:
     return [(row.short or row.label, _text(row, summary), _remark(row, summary)) for row in rows]
 
 
-def _is_shown(row: Figure, summary: Mapping[str, Any]) -> bool:
+def _is_shown(row: ResultFigure, summary: Mapping[str, Any]) -> bool:
     if row.section == SAMPLE:
         return bool(samples(summary)["samples"] > 1)
     if row.key == "utilization":
@@ -58,11 +58,11 @@ def _is_shown(row: Figure, summary: Mapping[str, Any]) -> bool:
     return row.name in (summary.get(row.section) or {} if row.section else summary)  # which older ones need not have
 
 
-def _text(row: Figure, summary: Mapping[str, Any]) -> str:
+def _text(row: ResultFigure, summary: Mapping[str, Any]) -> str:
     return shown(row.key, _used(summary) if row.key == USED else row.of(summary))
 
 
-def _remark(row: Figure, summary: Mapping[str, Any]) -> str:
+def _remark(row: ResultFigure, summary: Mapping[str, Any]) -> str:
     """What stands beside a figure: worked out here for some, else as its row says."""
     said = _REMARKS[row.key](summary) if row.key in _REMARKS else _filled(row.remark, summary)
     bound = bound_of(summary, row.key)
