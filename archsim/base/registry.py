@@ -37,12 +37,14 @@ _loaded: dict[tuple[str, str], ModuleType] = {}  # of the packages themselves
 
 class KindFolder(NamedTuple):
     """A folder of the directories that ``variable`` lists: the kind of its files and how their names end. ``refused``:
-    why this version runs none of them, '' where it does."""
+    why this version runs none of them, '' where it does. ``beside``: its files name others by paths relative to them,
+    so that what else lies there may be read."""
 
     kind: str
     variable: str
     suffix: str
     refused: str = ""
+    beside: bool = False
 
 
 FOLDERS: Mapping[str, KindFolder] = {
@@ -62,7 +64,7 @@ FOLDERS: Mapping[str, KindFolder] = {
     "workloads": KindFolder("workload", CONFIGS_VARIABLE, YAML),
     "dram": KindFolder("DRAM energy table", CONFIGS_VARIABLE, YAML),
     "links": KindFolder("link", CONFIGS_VARIABLE, YAML),
-    "scenarios": KindFolder("scenario", CONFIGS_VARIABLE, YAML),
+    "scenarios": KindFolder("scenario", CONFIGS_VARIABLE, YAML, beside=True),
 }
 
 
@@ -143,9 +145,10 @@ def sha256(path: str) -> str:
 
 
 def plugins_sha256() -> str:
-    """Hash of every Python file in the plugin directories, helpers included; '' without any directory."""
+    """Hash of every Python file in the plugin directories, helpers included; '' where no directory is listed. One that
+    is not there adds nothing: whoever asks for an extension refuses it."""
     found = hashlib.sha256()
-    named = directories(PLUGINS_VARIABLE)
+    named = [Path(text) for text in filter(None, os.environ.get(PLUGINS_VARIABLE, "").split(os.pathsep))]
     for directory in named:
         for path in sorted(directory.rglob(f"*{PYTHON}")):
             found.update(str(path.relative_to(directory)).encode())
@@ -202,7 +205,7 @@ def _unread(path: Path, variables: list[str], allowed: list[str]) -> str:
 
 
 def _check_folder(folder: Path, kind: KindFolder) -> None:
-    for path in _listed(folder):
+    for path in _listed(folder) if not kind.beside else ():
         is_read = path.suffix == kind.suffix and path.is_file()
         if not is_read and not (kind.suffix == PYTHON and (path / _PACKAGE_FILE).is_file()):
             package = f", packages with {_PACKAGE_FILE}" if kind.suffix == PYTHON else ""

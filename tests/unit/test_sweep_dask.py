@@ -128,6 +128,7 @@ def where(asked: SweepTask) -> SweepRow:
 
 
 def test_folder_and_environment_are_the_parents(cluster: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "plugins").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ARCHSIM_CACHE", "/somewhere")
     monkeypatch.setenv("ARCHSIM_PLUGINS", "plugins")
