@@ -94,7 +94,7 @@ class SampleFigure:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ResultFigure:
     """A row.
 
     ``unit`` and ``says`` as of a ``ResultKey``; ``label``: what people call it, ``short`` in the headline (as ``label``
@@ -161,16 +161,16 @@ class FigureTable:
     without the words that people read, and for a section that results do not have.
     """
 
-    def __init__(self, rows: Iterable[Figure]) -> None:
+    def __init__(self, rows: Iterable[ResultFigure]) -> None:
         self.rows = tuple(rows)
 
     @property
-    def rows(self) -> tuple[Figure, ...]:
+    def rows(self) -> tuple[ResultFigure, ...]:
         """The rows as they are stated."""
         return self._rows
 
     @rows.setter
-    def rows(self, rows: tuple[Figure, ...]) -> None:
+    def rows(self, rows: tuple[ResultFigure, ...]) -> None:
         parts = sorted((row for row in rows if row.sample), key=lambda row: row.sample.place if row.sample else _LAST)
         every = (*rows, *map(_of_sample, parts))
         _check(every)
@@ -181,11 +181,11 @@ class FigureTable:
         self.bounds = {key: self._by_key[key].bound for key in sorted(self._by_key) if self._by_key[key].bound}
         self.simulated = tuple(row.key for row in every if row.simulated)
 
-    def __getitem__(self, key: str) -> Figure:
+    def __getitem__(self, key: str) -> ResultFigure:
         """The row of a key; raises KeyError for another."""
         return self._by_key[key]
 
-    def get(self, key: str) -> Figure | None:
+    def get(self, key: str) -> ResultFigure | None:
         """The row of a key, of ``dram.memories.NAME.read_bytes`` that of ``dram.read_bytes``; None for another key."""
         if key.startswith(f"{DRAM}.memories."):
             key = f"{DRAM}.{key.rpartition('.')[2]}"
@@ -202,16 +202,16 @@ class FigureTable:
             for name, rows in self._sections(found)
         }
 
-    def _sections(self, found: RunQuantities) -> Iterable[tuple[str, list[Figure]]]:
+    def _sections(self, found: RunQuantities) -> Iterable[tuple[str, list[ResultFigure]]]:
         return [(name, rows) for name, rows in self.stored.items() if name != SAMPLE or found.workload is not None]
 
 
-def _of_sample(row: Figure) -> Figure:
+def _of_sample(row: ResultFigure) -> ResultFigure:
     """A figure divided by the samples of the batch, as a row of its own."""
     run, estimate, sample = row.run, row.estimate or row.run, row.sample
     if sample is None:
         raise ConfigError(f"figures: {row.key} says nothing of a sample")
-    return Figure(
+    return ResultFigure(
         f"{SAMPLE}.{sample.name}", sample.label, row.unit, sample.says,
         lambda found: _over(run(found), found.samples), lambda found: _over(estimate(found), found.samples),
         row.simulated, short=sample.short, more_is_better=row.more_is_better, band=row.band,
@@ -223,7 +223,7 @@ def _over(number: Number, samples: int) -> Number:
     return None if number is None else number / samples
 
 
-def _check(rows: tuple[Figure, ...]) -> None:
+def _check(rows: tuple[ResultFigure, ...]) -> None:
     keys = [row.key for row in rows]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
@@ -263,12 +263,12 @@ def _ratio(part: float, whole: Any) -> float:
 
 
 FIGURES = FigureTable((
-    Figure(
+    ResultFigure(
         "cycles_total", "cycles", "cycles", "The run in cycles of the reference clock.",
         lambda run: run.cycles, type=int, band=(LATENCY,),
         sample=SampleFigure("cycles", "cycles, a sample", "Cycles of the run for each sample.", 1),
     ),
-    Figure(
+    ResultFigure(
         "latency_s", "latency", "s", "From the start to the end of the run, of the whole batch.",
         lambda run: run.latency_s, band=(LATENCY,), headline=1, remark="{cycles_total} cycles",
         sample=SampleFigure(
@@ -276,39 +276,39 @@ FIGURES = FigureTable((
             "per sample", 10, "{per_sample.cycles} cycles",
         ),
     ),
-    Figure(
+    ResultFigure(
         "throughput_per_s", "throughput", "1/s", "Samples a second, one run after the other.",
         lambda run: _ratio(run.samples, run.interval_s),
         more_is_better=True, band=(LATENCY,), headline=2, remark="samples per second",
     ),
-    Figure(
+    ResultFigure(
         "macs", "MACs", "MAC", "Multiply-accumulates on all engines and the host; of the first schema, on arrays.",
         lambda run: run.macs, type=int,
         sample=SampleFigure("macs", "MACs, a sample", "Multiply-accumulates of each sample.", 4),
     ),
-    Figure(
+    ResultFigure(
         "macs_array", "MACs on arrays", "MAC", "Multiply-accumulates on arrays.",
         lambda run: run.macs_array, type=int, since=SECOND,
     ),
-    Figure(
+    ResultFigure(
         "macs_vector", "MACs on vector units", "MAC", "Multiply-accumulates on vector units.",
         lambda run: run.macs_vector, type=int, since=SECOND,
     ),
-    Figure(
+    ResultFigure(
         "macs_host", "MACs on the host", "MAC", "Multiply-accumulates on the host.",
         lambda run: run.macs_host, type=int, since=SECOND,
     ),
-    Figure(
+    ResultFigure(
         "utilization", "utilization, of the best peak", RATIO, "MACs on arrays over cycles x the best peak.",
         lambda run: _ratio(run.macs_array, run.cycles * run.peak),
         more_is_better=True, band=(LATENCY,), short="of best peak", headline=9,
     ),
-    Figure(
+    ResultFigure(
         "utilization_dtype", "utilization, of the formats' peak", RATIO, "The same over the peak of the formats used.",
         lambda run: _ratio(run.macs_array, run.cycles * run.peak_used),
         more_is_better=True, band=(LATENCY,), short="utilization", headline=3, since=SECOND,
     ),
-    Figure(
+    ResultFigure(
         "energy_j", "energy", "J", "Energy of chip and DRAM.",
         lambda run: run.energy_j, band=(ENERGY,), headline=5, remark="{energy_chip_j} on chip",
         sample=SampleFigure(
@@ -316,36 +316,36 @@ FIGURES = FigureTable((
             "per sample", 11, "{per_sample.dram_bytes} of DRAM",
         ),
     ),
-    Figure(
+    ResultFigure(
         "energy_chip_j", "energy on chip", "J", "Energy of the chip without DRAM.",
         lambda run: run.energy_chip_j, band=(ENERGY,),
     ),
-    Figure(
+    ResultFigure(
         "power_avg_w", "power, average", "W", "Energy over the latency.",
         lambda run: run.power_avg_w, band=(LATENCY, ENERGY), bound="lower", short="power", headline=6,
     ),
-    Figure(
+    ResultFigure(
         "power_peak_w", "power, peak", "W", "The most in any window of power_window_s.",
         lambda run: run.power_peak_w, simulated=True,
     ),
-    Figure(
+    ResultFigure(
         "power_window_s", "windows of the peak power", "s", "How long the windows are that power_peak_w looks at.",
         lambda run: run.power_window_s, simulated=True, compared=False,
     ),
-    Figure(
+    ResultFigure(
         "edp_js", "energy x delay", "J s", "Energy times latency.",
         lambda run: run.energy_j * run.latency_s,
         band=(LATENCY, ENERGY), short="EDP", headline=7, remark="energy x delay",
     ),
-    Figure(
+    ResultFigure(
         "area_mm2", "area", "mm2", "Area of the parts that have one; null where none is known.",
         lambda run: run.area_mm2, type=float | None, bound="lower", headline=8,
     ),
-    Figure(
+    ResultFigure(
         "die_cost_usd", "die cost", "USD", "Price of a die; null, since it is not modelled.",
         lambda run: None, type=float | None,
     ),
-    Figure(
+    ResultFigure(
         "dram_bytes", "DRAM traffic", "B", "Bytes on the pins of all DRAM, both directions.",
         lambda run: run.in_dram("read_bytes") + run.in_dram("write_bytes"), type=int, headline=4, compared=False,
         sample=SampleFigure(
@@ -353,33 +353,33 @@ FIGURES = FigureTable((
         ),
         read=lambda summary: (summary[DRAM]["read_bytes"] or 0) + (summary[DRAM]["write_bytes"] or 0),
     ),
-    Figure(
+    ResultFigure(
         "per_sample.samples", "samples", COUNT, "Samples of the batch.", lambda run: run.samples, type=int,
     ),
-    Figure(
+    ResultFigure(
         "dram.read_bytes", "DRAM read", "B", "Bytes read on all pins, in whole bursts.",
         lambda run: run.in_dram("read_bytes"), type=int,
     ),
-    Figure(
+    ResultFigure(
         "dram.write_bytes", "DRAM written", "B", "Bytes written on all pins, in whole bursts.",
         lambda run: run.in_dram("write_bytes"), type=int,
     ),
-    Figure(
+    ResultFigure(
         "dram.useful_bytes", "DRAM bytes asked for", "B", "Bytes that commands asked for, both directions.",
         lambda run: run.in_dram("useful_bytes"), type=int,
     ),
-    Figure(
+    ResultFigure(
         "dram.row_hit_rate", "DRAM row hits", RATIO,
         "Bursts that found their row open; null without bursts or without rows.",
         lambda run: run.row_hit_rate, simulated=True, type=float | None, more_is_better=True,
     ),
-    Figure(
+    ResultFigure(
         "dram.bandwidth_utilization", "of DRAM bandwidth", RATIO,
         "Bytes over what the peak allows, of the busiest part.",
         lambda run: max((memory["bandwidth_utilization"] for memory in run.memories.values()), default=0.0),
         more_is_better=True, band=(LATENCY,),
     ),
-    Figure(
+    ResultFigure(
         "dram.peak_bytes_per_s", "DRAM bandwidth", "B/s", "Peak bandwidth of all parts together.",
         lambda run: run.dram_peak_bytes_per_s, type=int, compared=False,
     ),
