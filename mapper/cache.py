@@ -16,6 +16,7 @@ from typing import Any
 
 from archsim.base import entries
 from archsim.base.caches import code_sha256
+from archsim.base.registry import plugins_sha256
 from archsim.base.trust import distrust
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 
@@ -30,7 +31,8 @@ class MappingCache:
     """Found and new mappings of one chip in one JSON file; ``folder`` None keeps them in memory only."""
 
     def __init__(self, folder: Path | None, chip_sha256: str) -> None:
-        name = f"{chip_sha256[:16]}-{code_sha256(SOURCES)[:16]}.json"
+        code = hashlib.sha256(f"{code_sha256(SOURCES)}{plugins_sha256()}".encode()).hexdigest()
+        name = f"{chip_sha256[:16]}-{code[:16]}.json"
         self._path = folder / "mappings" / name if folder is not None else None
         self._entries: dict[str, Any] = self._read()
         self._new: dict[str, LayerMapping] = {}

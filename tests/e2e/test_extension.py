@@ -19,6 +19,7 @@ import pytest
 from archsim.base.registry import CONFIGS_VARIABLE, PLUGINS_VARIABLE
 from archsim.cli.app import main
 from tests.tools.commands import GOLDEN, ROOT, cache_of_its_own
+from tests.tools.one_table import check_cause, check_figure
 
 EXTENSIONS = Path(__file__).parent / "extensions"
 NET = "input x 8 32\ndense d1 16 0.5\nrelu r1\nrelu r2\ndense d2 8 0.25\n"
@@ -220,9 +221,14 @@ def test_graph_pass(command: Command, run: Run, home: Path) -> None:
     assert short["provenance"]["model_sha256"] != whole["provenance"]["model_sha256"]
 
 
-# Stall cause: its test stands here once causes are one table (a cause added through the table, seen in every output).
+def test_stall_cause(tmp_path: Path) -> None:
+    """A row of the table of causes: an engine names it, and every output shows it."""
+    check_cause(tmp_path)
 
-# Figure: its test stands here once figures are one table (a figure added through the table, seen in every output).
+
+def test_figure(tmp_path: Path) -> None:
+    """A row of the table of figures: runs and estimates have it, and every output shows it."""
+    check_figure(tmp_path)
 
 
 def test_schedule_policies_are_refused_by_name(command: Command, home: Path) -> None:

@@ -99,12 +99,12 @@ def test_a_topology_is_one_file(archsim: Archsim, tmp_path: Path) -> None:
     (tmp_path / "topologies").mkdir()
     (tmp_path / "topologies" / "star.py").write_text(
         '"""Star."""\n\n'
-        "from archsim.facts.noc.topology import Link, Node, Topology\n\n\n"
+        "from archsim.facts.noc.topology import Link, NetworkNode, Topology\n\n\n"
         "def build(shape, link_delay_cycles=1):\n"
         "    count = shape[0]\n"
         "    arms = [Link(0, arm, 1 + arm, 0, link_delay_cycles, arm) for arm in range(count)]\n"
         "    arms += [Link(1 + arm, 0, 0, arm, link_delay_cycles, arm) for arm in range(count)]\n"
-        "    nodes = tuple(Node(1 + arm, 1) for arm in range(count))\n"
+        "    nodes = tuple(NetworkNode(1 + arm, 1) for arm in range(count))\n"
         '    return Topology("star", count + 1, max(2, count), tuple(arms), nodes, (count,))\n'
     )
     environment = {"ARCHSIM_PLUGINS": str(tmp_path)}

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from archsim.base import caches, entries
+from archsim.base.registry import PLUGINS_VARIABLE
 from archsim.ir.asm.printer import print_program
 from archsim.ir.mapping import Loop
 from archsim.ir.workload import Workload
@@ -270,3 +271,16 @@ def test_law_48_a_damaged_cache_changes_nothing_in_the_result(
     edited(next((tmp_path / "mappings").iterdir()), to_ones)
     assert json.dumps(run.execute(job).summary) == before
     assert capsys.readouterr().err.count("warning:") == 1
+
+
+def test_mappings_are_of_the_plugins_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dataflow's file that is edited prices anew: what was searched with the old one is not found."""
+    dataflow = tmp_path / "plugins" / "dataflows" / "mine.py"
+    dataflow.parent.mkdir(parents=True)
+    without = MappingCache(tmp_path, "f" * 64)._path
+    monkeypatch.setenv(PLUGINS_VARIABLE, str(tmp_path / "plugins"))
+    places = [without]
+    for text in ("HELD = 'inputs'\n", "HELD = 'weights'\n"):
+        dataflow.write_text(text)
+        places.append(MappingCache(tmp_path, "f" * 64)._path)
+    assert len(set(places)) == 3

@@ -69,7 +69,8 @@ def test_the_stored_cases_are_those_that_the_study_states(study: ModuleType) -> 
 
 
 def test_a_point_is_measured_by_both_models(study: ModuleType) -> None:
-    gemm = study.Place(study.Asked("gemm_4096", None, {"size": 64}), "g", "gemmini_16x16", 0, 3, {"clock": "0.9 GHz"})
+    model = study.SweepModel("gemm_4096", None, {"size": 64})
+    gemm = study.Place(model, "g", "gemmini_16x16", 0, 3, {"clock": "0.9 GHz"})
     found = study.measured(gemm)
     assert (found.model, found.point, found.cores, found.simulated, found.status) == ("g", 3, 1, "exact", "ok")
     assert found.values == "clock=0.9 GHz" and 0.3 < exp(found.error("latency_s")) < 3

@@ -120,9 +120,9 @@ def test_processes_stay_until_the_context_is_left() -> None:
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, {folder!r})
-from test_sweep_crew import Processes, task, tells
+from test_sweep_crew import ProcessExecutor, task, tells
 if __name__ == "__main__":
-    with Processes(2, tells) as crew:
+    with ProcessExecutor(2, tells) as crew:
         for row in crew.rows([task(n, mark={mark!r}) for n in range(2)]):
             os.kill(os.getpid(), signal.SIGKILL)
 """
