@@ -22,8 +22,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from types import ModuleType, UnionType
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from archsim.base.errors import ConfigError, NotBuiltError, nearest
 
@@ -116,11 +116,11 @@ def load(kind: Kind, name: str) -> ModuleType:
     if name not in known:
         raise unknown(kind.name, name, known)
     path = Path(known[name])
-    if path.parent in _package_directories(kind.package):
-        _loaded[kind.package, name] = importlib.import_module(f"{kind.package}.{name}")
-        return _loaded[kind.package, name]
-    module = _load_plugin(kind.folder, name, path)
+    own = path.parent in _package_directories(kind.package)
+    module = importlib.import_module(f"{kind.package}.{name}") if own else _load_plugin(kind.folder, name, path)
     _check_defined(kind, module, path)
+    if own:
+        _loaded[kind.package, name] = module
     return module
 
 
@@ -334,8 +334,10 @@ def _accepts(function: Any, stated: list[inspect.Parameter]) -> bool:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Whether a value is what a plain annotation says: a class, or a tuple of them; of others nothing is asked."""
+    """Whether a value is what a plain annotation says: a class, a tuple of them, one of several; or all fit."""
     origin, inner = get_origin(hint) or hint, get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in inner)
     if not isinstance(origin, type) or not isinstance(value, origin):
         return not isinstance(origin, type)
     if not isinstance(value, tuple) or not inner:

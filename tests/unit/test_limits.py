@@ -87,7 +87,7 @@ def test_every_layer_is_said(model: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 LIMITED = """
 from archsim.base.errors import LimitError
-from archsim.lab import limit
+from archsim.lab.kit import memory_limit as limit
 
 limit.free_bytes, limit.LEAST_BYTES = lambda: 400 << 20, 0
 try:

@@ -200,7 +200,7 @@ def _same_count(program: Program) -> None:
 
 def _calls(work: Callable[[], object]) -> tuple[int, int]:
     """Calls of Python functions, and those among them of the two files that tell of progress."""
-    files = (progress.__file__, meter.__file__)
+    files = (progress.__file__, meters.__file__)
     counts = [0, 0]
 
     def seen(frame: FrameType, event: str, _: object) -> None:

@@ -67,7 +67,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "golden": plain(Job(GOLDEN / "workload.yaml", chip, values={"clock": "2 GHz"}), why=True),
         "a stated mapping": plain(Job(GOLDEN / "workload.yaml", chip, mapping=mapping)),
         "gathers and a cache": plain(looked_up),
-        "many cores": plain(Job(tiny, "simba_chiplet")),
+        "many cores": plain(Job(tiny, "simba_chiplet", search="random")),
         "nested networks": plain(Job(tiny, "simba")),
         "fast": plain(Job(tiny, "edge_npu", fidelity="fast", refine=2)),
         "repeated": plain(Job(tiny, "edge_npu", warm=3, repeat="steady", on_unsupported="host")),

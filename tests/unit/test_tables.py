@@ -111,10 +111,8 @@ def a_comparison() -> Shown:
     layers = [
         vary(layer, cycles_critical=layer.cycles_critical + 3, energy_j=2.0 * layer.energy_j) for layer in base.layers
     ]
-    other = vary(
-        base, cycles_total=base.cycles_total + 3 * len(layers), energy_j=sum(parts.values()), energy_breakdown_j=parts,
-        layers=layers,
-    )  # fmt: skip
+    figures = {"cycles_total": base.cycles_total + 3 * len(layers), "energy_j": sum(parts.values())}
+    other = vary(base, figures={**base.figures, **figures}, energy_breakdown_j=parts, layers=layers)
     told = compare([summarise(base), summarise(other)], ["a|b", "<c>"]).told
     (found,) = told["differences"]
     made = [*of_comparison.tables(told).values(), *of_comparison.difference_tables(found).values()]
