@@ -96,8 +96,8 @@ def test_bad_traces(text: str, words: str, archsim: Archsim, tmp_path: Path) -> 
 
 def test_a_topology_is_one_file(archsim: Archsim, tmp_path: Path) -> None:
     """A star: a hub router without a node, and one router for each node around it."""
-    (tmp_path / "topologies").mkdir()
-    (tmp_path / "topologies" / "star.py").write_text(
+    (tmp_path / "plugins" / "topologies").mkdir(parents=True)
+    (tmp_path / "plugins" / "topologies" / "star.py").write_text(
         '"""Star."""\n\n'
         "from archsim.facts.noc.topology import Link, NetworkNode, Topology\n\n\n"
         "def build(shape, link_delay_cycles=1):\n"
@@ -107,7 +107,7 @@ def test_a_topology_is_one_file(archsim: Archsim, tmp_path: Path) -> None:
         "    nodes = tuple(NetworkNode(1 + arm, 1) for arm in range(count))\n"
         '    return Topology("star", count + 1, max(2, count), tuple(arms), nodes, (count,))\n'
     )
-    environment = {"ARCHSIM_PLUGINS": str(tmp_path)}
+    environment = {"ARCHSIM_PLUGINS": str(tmp_path / "plugins")}
     done = archsim("noc", "--topology", "star", "--shape", "4", "--rates", "0.1", "--format", "json", **environment)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["zero_load_cycles"] == pytest.approx((4 * 7 + 12 * 17) / 16)
