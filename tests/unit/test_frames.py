@@ -4,59 +4,14 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
-from functools import partial
 
 import pytest
-from fixtures_result import make_result
 
-from archsim.report.charts.diverging import ChangeBar, diverging
-from archsim.report.charts.histogram import histogram
-from archsim.report.charts.parts import parts
-from archsim.report.charts.roofline import roofline
-from archsim.report.charts.scatter import scatter
-from archsim.report.charts.stacked import StackedBar, stacked
-from archsim.report.charts.tornado import tornado
-from archsim.report.charts.treemap import treemap
-from archsim.report.charts.waterfall import waterfall
 from archsim.report.kit import svg
 from archsim.report.kit.number_format import at_word
-from archsim.report.kit.svg import NARROW, WIDE, DrawingFrame
-from archsim.report.run.summary import summarise
+from archsim.report.kit.svg import NARROW, WIDE
+from tests.tools.drawings import TWICE
 
-SUMMARY = summarise(make_result(), [])
-GOALS = ({"key": "latency_s", "largest": False}, {"key": "energy_j", "largest": False})
-POINTS = [
-    {
-        "point": at, "goals": {"latency_s": 1e-3 * (at + 1), "energy_j": 1e-6 / (at + 1)}, "front": at % 2 == 0,
-        "shown": {"latency_s": f"{at + 1} ms"}, "meets": at != 3,
-    }
-    for at in range(9)
-]  # fmt: skip
-TORNADO = [
-    {"axis": "memories.l1.size", "low": 1.0, "high": 2.5, "at_low": "512 KiB", "at_high": "64 KiB", "swing": 2.5},
-    {"axis": "clock", "low": 2.4, "high": 2.5, "at_low": "1 GHz", "at_high": "0.5 GHz", "swing": 1.04},
-]
-CHANGES = [
-    ChangeBar("waits for DRAM", -5e6, "#000", "-5,000,000", ""),
-    ChangeBar("busy", 2e6, "#000", "+2,000,000", ""),
-]
-BARS = [
-    StackedBar("a_layer_with_a_long_name_and_more", {"busy": 60, "stall_dram": 40}, "12.3 %  DRAM"),
-    StackedBar("b", {"busy": 3}),
-]
-AREAS = {"dram interface": 2.9, "l1": 0.9, "vector_unit_of_the_chip": 0.12}
-DRAWN: dict[str, Callable[[DrawingFrame], str]] = {
-    "waterfall": partial(waterfall, SUMMARY["mac_breakdown"], SUMMARY["cycles_total"]),
-    "tornado": partial(tornado, TORNADO, "latency_s"),
-    "roofline": partial(roofline, SUMMARY),
-    "scatter": partial(scatter, POINTS, *GOALS),
-    "stacked": lambda frame: stacked(BARS, 100, "bars", frame=frame),
-    "diverging": partial(diverging, CHANGES, "changes"),
-    "histogram": partial(histogram, [("0 to 10 ns", 5), ("10 to 20 ns", 1_000_000)], "reads"),
-    "parts": partial(parts, {"dram": 1.3e-3, "mxu": 1e-5}, "J", "#000", "energy"),
-    "treemap": partial(treemap, AREAS, {}, "areas"),
-}
 LETTER = 6.2  # user units, of the smallest letters in the mean
 
 
@@ -71,9 +26,9 @@ def extent(text: ElementTree.Element) -> tuple[float, float]:
     return begin, begin + wide
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", TWICE)
 def test_a_narrow_drawing_lies_in_its_frame(name: str) -> None:
-    drawn = read(DRAWN[name](NARROW))
+    drawn = read(TWICE[name](NARROW))
     _, _, width, height = (float(each) for each in drawn.get("viewBox", "").split())
     assert width == NARROW.width == svg.PHONE and drawn.get("class") == "chart narrow"
     texts = [text for text in drawn.iter("text") if text.get("transform") is None]
@@ -87,20 +42,20 @@ def test_a_narrow_drawing_lies_in_its_frame(name: str) -> None:
         assert 0 <= float(dot.get("cx", "")) <= width
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", TWICE)
 def test_both_drawings_have_the_same_rows(name: str) -> None:
-    wide, narrow = (read(DRAWN[name](frame)) for frame in (WIDE, NARROW))
+    wide, narrow = (read(TWICE[name](frame)) for frame in (WIDE, NARROW))
     assert wide.get("class") == "chart wide"
     for tag in ("rect", "circle", "polyline"):
         assert len([*wide.iter(tag)]) == len([*narrow.iter(tag)])
     assert wide.findtext("title") == narrow.findtext("title")
     assert len([*narrow.iter("title")]) == 1 <= len([*wide.iter("title")])  # tips are for a mouse
-    assert DRAWN[name](WIDE) + DRAWN[name](NARROW) == svg.both(DRAWN[name])
+    assert TWICE[name](WIDE) + TWICE[name](NARROW) == svg.both(TWICE[name])
 
 
 @pytest.mark.parametrize("name", ["waterfall", "tornado", "stacked", "diverging", "histogram", "parts"])
 def test_words_of_rows_stand_above_their_bars_and_apart(name: str) -> None:
-    drawn = read(DRAWN[name](NARROW))
+    drawn = read(TWICE[name](NARROW))
     lines: dict[str, list[tuple[float, float]]] = {}
     for text in drawn.iter("text"):
         if text.text:
@@ -112,7 +67,7 @@ def test_words_of_rows_stand_above_their_bars_and_apart(name: str) -> None:
 
 
 def test_numbers_of_the_wide_waterfall_stand_in_the_narrow_one() -> None:
-    wide, narrow = (" ".join(read(DRAWN["waterfall"](frame)).itertext()) for frame in (WIDE, NARROW))
+    wide, narrow = (" ".join(read(TWICE["waterfall"](frame)).itertext()) for frame in (WIDE, NARROW))
     for figure in re.findall(r"< 0\.1 %|[0-9.]+ %", wide.partition("slots, ")[2]):
         assert figure in narrow
 

@@ -40,7 +40,7 @@ def curve(found: Mapping[str, Any], frame: DrawingFrame = svg.WIDE) -> str:
     y = at(0, found["zero_load_cycles"])[1]
     drawn += [svg.line(box.left, y, box.right, y, css="axis"), svg.text(box.left + 6, y - 5, "lone packets", "t dim")]
     drawn += [_line(stable, key, dash, at) for key, dash in (("mean", ""), ("p99", "2 4"))]
-    drawn += [_dot(point, *at(point["rate"], point["latency_cycles"]["mean"])) for point in stable]
+    drawn += [_dot(point, *at(point["rate"], point["latency_cycles"]["mean"]), frame) for point in stable]
     drawn.append(box.names("offered load, flits per node and cycle", "cycles"))
     return svg.picture(box.height, "Latency of a packet in cycles against offered load", drawn, frame)
 
@@ -65,7 +65,7 @@ def _line(points: Sequence[Mapping[str, Any]], key: str, dash: str, at: Any) -> 
     return svg.tag("polyline", points=places, fill="none", stroke=STABLE, stroke_width=1.8, **dashed)
 
 
-def _dot(point: Mapping[str, Any], x: float, y: float) -> str:
+def _dot(point: Mapping[str, Any], x: float, y: float, frame: DrawingFrame) -> str:
     latency = point["latency_cycles"]
     tip = f"{point['rate']:g}: mean {latency['mean']:.1f}, p99 {latency['p99']}, most {latency['max']} cycles"
-    return svg.tag("circle", svg.title(tip), cx=x, cy=y, r=4.0, fill=STABLE)
+    return svg.tag("circle", svg.title(frame.tip(tip)), cx=x, cy=y, r=4.0, fill=STABLE)
