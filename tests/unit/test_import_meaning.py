@@ -325,3 +325,43 @@ def test_what_the_energy_of_memories_in_the_array_leaves_out_is_told(tmp_path: P
     assert said_of(few, "tables[0].actions[0].energy").startswith(
         "approximated: spad.energy.read: 168 instances are one"
     )
+
+
+def test_a_rule_of_latency_divides_by_numbers(tmp_path: Path) -> None:
+    """A unit that does 4 actions a cycle of 3e8 a second does 12e8."""
+    npu, unit = ("npu.arch.yaml", "chain.workload.yaml"), "energy: 0.2e-12, throughput: clock}]"
+    rule = f"{unit}\n    total_latency: compute_actions / 4 / 3e8"
+    assert chip(edited(tmp_path, "accelforge", npu, **{unit: rule})).clock_hz == 12 * 10**8
+    for wrong in ("1.2.3", "0"):
+        with pytest.raises(ConfigError, match=r"total_latency: found '/ .*'; allowed division by numbers > 0"):
+            edited(tmp_path, "accelforge", npu, **{unit: f"{unit}\n    total_latency: compute_actions / {wrong}"})
+
+
+def test_bounds_of_a_rank_are_a_size(tmp_path: Path) -> None:
+    """Of ``1 <= r < 4`` it is 3, of ``0 <= s <= 4`` 5; a rank without a place is refused."""
+    npu, bounds = ("npu.arch.yaml", "chain.workload.yaml"), "[0 <= r < 3, 0 <= s < 3]"
+    found = edited(tmp_path, "accelforge", npu, **{bounds: "[1 <= r < 4, 0 <= s <= 4]"})
+    assert macs(found)["Depthwise"] == 48 * 14 * 14 * 3 * 5
+    assert macs(brought("accelforge", npu))["Depthwise"] == 48 * 14 * 14 * 3 * 3
+    for wrong in ("2 <= r < 2", "0 <= r < 0"):
+        with pytest.raises(ConfigError, match=r"found '. <= r < .'; allowed 1 or more"):
+            edited(tmp_path, "accelforge", npu, **{bounds: f"[{wrong}, 0 <= s < 3]"})
+
+
+def macs(found: ImportedFiles) -> dict[str, int]:
+    """Of each layer."""
+    assert found.work is not None
+    return {task.name: task.macs for task in found.work.tasks}
+
+
+def test_networks_of_a_container_are_refused_by_name(tmp_path: Path) -> None:
+    found = edited(tmp_path, "timeloop", EYERISS, **{"name: column": "name: column\n    networks: {x: 1}"})
+    (entry,) = [entry for entry in found.ledger.of(REFUSED) if "networks" in entry.key]
+    assert "add a `noc` part yourself" in entry.said
+
+
+def test_a_chip_without_a_name_is_called_after_its_file(tmp_path: Path) -> None:
+    found = edited(tmp_path, "zigzag", ("tpu_like.yaml",), **{"name: tpu_like\n": ""})
+    assert chip(found).name == "tpu_like"
+    (tmp_path / "tpu_like.yaml").rename(tmp_path / "mine.of_today.yaml")
+    assert chip(bring([tmp_path / "mine.of_today.yaml"])).name.startswith("mine")

@@ -9,13 +9,13 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
-from test_ops_reference import CASES, Array, neutral
 
 from archsim.graph.numeric.constants import Constants
 from archsim.graph.numeric.rough import UNITS, rough
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 from archsim.ops.kit.catalogue import find, operators
 from archsim.ops.kit.rounding import CERTAINTY, growth, moved
+from tests.tools.operator_cases import CASES, Array, neutral
 
 ROUNDED = [case for case in CASES if (known := find(case[0])) is not None and known.rounding not in (None, moved)]
 ROUNDED = [case for case in ROUNDED if case[2][0] is not None and case[2][0].dtype == np.float32]

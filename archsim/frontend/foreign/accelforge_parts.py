@@ -81,7 +81,9 @@ class AccelforgeReader:
         if rule and not stated and rule.strip() not in _SUM_RULES:
             mac.refuse("a rule of latency that is not understood; the rates of the actions are taken", "total_latency")
         if stated:
-            return SourceQuantity(_over(stated[1]), mac.source("total_latency"), mac.node.mapping["total_latency"].mark)
+            return SourceQuantity(
+                _over(mac, stated[1]), mac.source("total_latency"), mac.node.mapping["total_latency"].mark
+            )
         action = next(
             (each for each in mac.entries("actions") if each.text("name", "which action it is") == "compute"), None
         )
@@ -269,7 +271,7 @@ class AccelforgeReader:
         stated = _SHARED_RULE.fullmatch(text.strip())
         if stated:
             mark = node.node.mapping["total_latency"].mark
-            bits = _over(stated[1]) * width.value / (clock.value if clock is not None else 10**9)
+            bits = _over(node, stated[1]) * width.value / (clock.value if clock is not None else 10**9)
             return True, SourceQuantity(bits, node.source("total_latency"), mark, node.key_path("total_latency"))
         if text.strip() not in (*_SUM_RULES, *_MAX_RULES):
             node.refuse("a rule of latency that is not understood; the rates of the actions are taken", "total_latency")
@@ -320,9 +322,12 @@ def _axis(reused: Roles | None) -> str:
     return "rows" if reused == frozenset(("outputs",)) else "cols"
 
 
-def _over(text: str) -> Fraction:
-    """The product of what is divided by."""
+def _over(node: SourceSection, text: str) -> Fraction:
+    """The product of what the rule ``total_latency`` divides by."""
     try:
-        return prod((Fraction(part.strip()) for part in text.split("/")[1:]), start=Fraction(1))
-    except (ValueError, ZeroDivisionError):
-        return Fraction(1)
+        found = prod((Fraction(part.strip()) for part in text.split("/")[1:]), start=Fraction(1))
+    except ValueError:
+        found = Fraction(0)
+    return (
+        found if found > 0 else node.fail(f"found '{text.strip()}'; allowed division by numbers > 0", "total_latency")
+    )

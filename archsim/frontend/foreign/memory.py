@@ -156,7 +156,7 @@ def _wanted(design: ForeignDesign, roles: tuple[str, ...] | list[str]) -> int:
     weight for each unit, a sum of 4 bytes for each column, and as much again to fill and drain.
     """
     cols = prod(int(spread.size.value) for spread in design.spreads if spread.axis == "cols")
-    rows = max(design.macs // max(cols, 1), 1)
+    rows = design.macs // cols
     side = max(cols, rows)
     values = {"inputs": rows, "weights": design.macs // 2 + 1, "outputs": 4 * cols}
     if design.dataflow:

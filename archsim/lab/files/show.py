@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 ShownLines = list[tuple[str, str]]  # name, what it is
 
 
-def kinds() -> tuple[str, ...]:
-    """What ``show`` can list."""
-    return tuple(_LISTS)
-
-
 def listing(kind: str) -> ShownLines:
     """Name and description of everything of ``kind``; raises ConfigError for an unknown kind."""
     if kind not in _LISTS:

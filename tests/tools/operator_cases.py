@@ -1,0 +1,145 @@
+"""A case or more of every operator: its attributes as ONNX writes them, and its operands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto, helper
+
+from archsim.ir.graph import GraphNode
+from tests.unit.fixtures_onnx import random
+
+Array = npt.NDArray[Any]
+X = random(2, 4, 7, 6)
+POSITIVE = np.abs(random(3, 5)) + np.float32(0.1)
+FLAT = random(3, 5)
+
+
+def ints(*numbers: int) -> Array:
+    return np.asarray(numbers, np.int64)
+
+
+_UNARY = (
+    "Abs",
+    "Ceil",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSwish",
+    "LeakyRelu",
+    "Mish",
+    "Neg",
+    "Relu",
+    "Round",
+    "Selu",
+    "Sigmoid",
+    "Sign",
+    "Softplus",
+    "Softsign",
+    "Swish",
+    "Tanh",
+)
+
+CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
+    ("Conv", {"strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [2, 1]}, [X, random(6, 4, 3, 2), random(6)]),
+    ("Conv", {"group": 2, "auto_pad": "SAME_UPPER", "strides": [2, 2]}, [X, random(6, 2, 3, 3)]),
+    ("Conv", {"group": 4, "auto_pad": "SAME_LOWER", "strides": [2, 2]}, [X, random(8, 1, 2, 2)]),
+    ("Conv", {"pads": [1, 1]}, [random(2, 3, 9), random(4, 3, 3), random(4)]),
+    ("Conv", {}, [random(1, 2, 4, 4, 4), random(3, 2, 2, 3, 2)]),
+    ("Gemm", {"alpha": 0.5, "beta": 2.0, "transA": 1}, [random(4, 3), random(4, 5), random(5)]),
+    ("Gemm", {"transB": 1}, [random(3, 4), random(5, 4)]),
+    ("QuantizeLinear", {}, [X, np.float32(0.01), np.int8(3)]),
+    ("QuantizeLinear", {"axis": 1}, [X, np.abs(random(4)) / 50, np.arange(4, dtype=np.uint8)]),
+    ("DequantizeLinear", {}, [np.arange(-6, 6, dtype=np.int8).reshape(3, 4), np.float32(0.5), np.int8(-2)]),
+    ("DequantizeLinear", {"axis": 0}, [np.arange(12, dtype=np.int8).reshape(3, 4), np.abs(random(3))]),
+    ("MatMul", {}, [random(2, 1, 3, 4), random(5, 4, 6)]),
+    ("MatMul", {}, [random(4), random(4, 6)]),
+    ("MatMul", {}, [random(2, 3, 4), random(4)]),
+    ("Einsum", {"equation": "bhsd,bhtd->bhst"}, [random(2, 3, 4, 5), random(2, 3, 6, 5)]),
+    ("MaxPool", {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]}, [X]),
+    ("MaxPool", {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}, [X]),
+    ("MaxPool", {"kernel_shape": [2, 2], "dilations": [2, 2]}, [X]),
+    ("AveragePool", {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}, [X]),
+    ("AveragePool", {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "count_include_pad": 1}, [X]),
+    ("GlobalAveragePool", {}, [X]),
+    ("GlobalMaxPool", {}, [X]),
+    ("BatchNormalization", {"epsilon": 1e-3}, [X, random(4), random(4, seed=1), random(4, seed=2), abs(random(4))]),
+    ("LRN", {"size": 3, "alpha": 0.3, "beta": 0.75, "bias": 1.5}, [random(4, 4, 3, 3)]),
+    ("LRN", {"size": 4, "alpha": 0.3, "beta": 0.6}, [random(5, 5, 2, 2)]),
+    ("LayerNormalization", {"axis": -1}, [X, random(6), random(6, seed=3)]),
+    ("LayerNormalization", {"axis": 2, "epsilon": 1e-2}, [X, random(7, 6)]),
+    ("InstanceNormalization", {}, [X, random(4), random(4, seed=3)]),
+    ("RMSNormalization", {"axis": -1}, [FLAT, random(5)]),
+    ("Softmax", {"axis": 1}, [X]),
+    ("LogSoftmax", {"axis": -1}, [X]),
+    ("Concat", {"axis": 1}, [X, random(2, 3, 7, 6), X]),
+    ("Concat", {"axis": -1}, [FLAT, FLAT]),
+    ("Split", {"axis": 1}, [X, ints(1, 3)]),
+    ("Slice", {}, [X, ints(1, -4), ints(100, -1), ints(2, -1), ints(2, 1)]),
+    ("Slice", {}, [X, ints(5), ints(-100), ints(2), ints(-2)]),
+    ("Gather", {"axis": 1}, [X, np.asarray(2, np.int64)]),
+    ("Gather", {"axis": 2}, [X, ints(0, 2, 4)]),
+    ("GatherRows", {"axis": 1}, [X, np.asarray([[2, 0], [3, 2]], np.int64)]),
+    ("Reshape", {}, [X, ints(0, -1, 3)]),
+    ("Flatten", {"axis": 2}, [X]),
+    ("Squeeze", {}, [random(1, 3, 1, 2), ints(0, -2)]),
+    ("Unsqueeze", {}, [FLAT, ints(0, -1)]),
+    ("Transpose", {"perm": [0, 2, 3, 1]}, [X]),
+    ("Transpose", {}, [FLAT]),
+    ("Expand", {}, [random(3, 1), ints(2, 1, 4)]),
+    ("Pad", {"mode": "constant"}, [X, ints(0, 1, 2, 0, 0, 0, 1, 3)]),
+    ("Resize", {"mode": "nearest"}, [X, None, np.asarray([1, 1, 2, 3], np.float32)]),
+    (
+        "Resize",
+        {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+        [X, None, None, ints(2, 4, 14, 18)],
+    ),
+    ("ReduceSum", {"keepdims": 0}, [X, ints(1, -1)]),
+    ("ReduceMean", {"keepdims": 1}, [X, ints(2, 3)]),
+    ("ReduceMax", {"keepdims": 0}, [X, ints(0)]),
+    ("ReduceMin", {}, [X]),
+    ("ReduceProd", {}, [FLAT, ints(1)]),
+    ("ReduceSumSquare", {}, [X, ints(1)]),
+    ("Identity", {}, [X]),
+    ("Dropout", {}, [X]),
+    ("ConstantOfShape", {"value": helper.make_tensor("v", TensorProto.FLOAT, [1], [2.5])}, [ints(2, 3)]),
+    ("Shape", {"start": 1, "end": 3}, [X]),
+    ("Size", {}, [X]),
+    ("Range", {}, [np.asarray(2, np.int64), np.asarray(9, np.int64), np.asarray(3, np.int64)]),
+    ("Where", {}, [FLAT > 0, FLAT, POSITIVE]),
+    ("PRelu", {}, [X, random(4, 1, 1)]),
+    ("Pow", {}, [POSITIVE, np.asarray(1.7, np.float32)]),
+    ("Sum", {}, [FLAT, POSITIVE, FLAT]),
+    ("Mean", {}, [FLAT, POSITIVE, FLAT]),
+    ("Max", {}, [FLAT, POSITIVE, -FLAT]),
+    ("Min", {}, [FLAT, POSITIVE]),
+    ("Clip", {}, [FLAT, np.float32(-0.5), np.float32(0.4)]),
+    ("Clip", {}, [FLAT, None, np.float32(0.4)]),
+    ("Cast", {"to": TensorProto.INT32}, [FLAT * 5]),
+    ("Not", {}, [FLAT > 0]),
+    ("Div", {}, [ints(7, -7), ints(2, 2)]),
+    ("Gelu", {"approximate": "tanh"}, [FLAT]),
+    ("HardSigmoid", {"alpha": 0.3, "beta": 0.4}, [FLAT]),
+    ("Elu", {"alpha": 0.7}, [FLAT]),
+    ("Celu", {"alpha": 0.7}, [FLAT]),
+    *[(op, {}, [FLAT, POSITIVE]) for op in ("Add", "Sub", "Mul", "Div")],
+    *[(op, {}, [FLAT, POSITIVE * 0.5]) for op in ("Less", "LessOrEqual", "Greater", "GreaterOrEqual")],
+    *[(op, {}, [ints(1, 2, 3), ints(1, 0, 3)]) for op in ("Equal",)],
+    *[(op, {}, [FLAT > 0, POSITIVE > 0.5]) for op in ("And", "Or", "Xor")],
+    *[(op, {}, [POSITIVE]) for op in ("Log", "Sqrt", "Reciprocal")],
+    *[(op, {}, [FLAT]) for op in _UNARY],
+]
+
+
+def neutral(op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str]) -> GraphNode:
+    """The node as the ONNX front end would write it."""
+    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in attributes.items()}
+    if op == "Cast":
+        plain["to"] = "int32"
+    if op == "ConstantOfShape":
+        plain = {"value": 2.5, "dtype": "float32"}
+    names = tuple(f"i{i}" if array is not None else "" for i, array in enumerate(arrays))
+    return GraphNode("n", op, names, tuple(outputs), plain)
