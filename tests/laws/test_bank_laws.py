@@ -172,6 +172,18 @@ def test_law_25_columns_contend_where_they_share_a_bank(bank: int, ends: tuple[i
     assert tuple(records[name][0].end_ps // CYCLE for name in (LOAD, STORE)) == ends
 
 
+@pytest.mark.parametrize(("bank", "ends"), [(3, (128, 128)), (BANKS - 3, (64, 64))])
+def test_a_bank_is_that_of_the_tensors_address_and_the_place_in_it(bank: int, ends: tuple[int, int]) -> None:
+    """A column three words into one tensor, and one at the beginning of another tensor that lies in ``bank``."""
+    other = tensor("other", "l1", 2**17, 2**20 + bank * WORD)
+    second = column(256, 64, name="second")
+    second = replace(second, reads=(replace(second.reads[0], store="other"),))
+    first = column(256, 64, offset=3 * WORD)
+    text = program(queue(LOAD, first), queue(STORE, second), tensors=(*TENSORS, other))
+    records = simulate(text, banked()).records
+    assert tuple(records[name][0].end_ps // CYCLE for name in (LOAD, STORE)) == ends
+
+
 def test_a_contiguous_stream_meets_a_column_in_its_bank() -> None:
     """Both want all of bank 0 and get half of it; what the contiguous one leaves then is the column's."""
     rows = 512

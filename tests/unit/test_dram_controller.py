@@ -12,7 +12,7 @@ import pytest
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import by_name
-from archsim.facts.dram.device import ControllerPolicy
+from archsim.facts.dram.device import ControllerPolicy, RowPolicy
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.interface import Transfer, TransferCompletion
 
@@ -225,3 +225,13 @@ def test_impossible_options(options: dict[str, int]) -> None:
 def test_the_compiler_is_not_imported_with_the_module() -> None:
     code = "import sys, archsim.memory.dram.controller; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("rows", ["open", "closed", "timeout"])
+def test_every_access_is_counted_whatever_closes_its_row(rows: RowPolicy) -> None:
+    part = catalogue.dram("ddr4", 2400, 64, 1, 8 * GIB)
+    dram = DramController(part, ControllerPolicy(refresh="none", rows=rows), by_name("RoBaRaCoCh", part.device))
+    loads = [read(number, 8192 * number) for number in range(40)]
+    dram.submit(0, [*loads, *(replace(load, id=99 + load.id, write=True) for load in loads[:10])])
+    drain(dram)
+    assert (dram.stats.reads, dram.stats.writes) == (40, 10)

@@ -10,6 +10,7 @@ from archsim.base.errors import ConfigError
 from archsim.energy.chip import tables_for
 from archsim.energy.dram import load_dram
 from archsim.facts.dram import catalogue
+from archsim.facts.dram.device import LEVELS
 from archsim.spec.load import load
 
 GIB = 1 << 30
@@ -75,3 +76,13 @@ def test_refused(arguments: tuple[str, int, int, int, int], words: list[str]) ->
         catalogue.dram(*arguments)
     for word in words:
         assert word in str(error.value)
+
+
+@pytest.mark.parametrize("capacity", [8, 16, 32])
+def test_levels_divide_the_banks_of_a_channel(capacity: int) -> None:
+    """Ranks have stacks, stacks bank groups, bank groups banks: each level is a whole number of the next one."""
+    device = catalogue.dram("hbm3", 5200, 64, 16, capacity * GIB).device
+    assert device.stacks == {8: 1, 16: 2, 32: 4}[capacity]
+    sizes = [device.size_of(level) for level in LEVELS]
+    assert sizes == [device.ranks * device.stacks * 16, device.stacks * 16, 16, 4, 1]
+    assert [device.around(level) for level in LEVELS] == [sizes[0], *sizes[:-1]]

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from archsim.facts.noc import routing
 from archsim.facts.noc.topologies import mesh, torus
 from archsim.facts.noc.topology import Topology
 from archsim.noc import network_records
-from archsim.noc.compiled import knuth, run
+from archsim.noc.compiled import knuth, reserve, run
 from archsim.noc.compiled.node_queues import PacketSources
 from archsim.noc.compiled.records import MADE, MESSAGE, NONE, NOW
 from archsim.noc.parameters import RouterParameters
@@ -161,3 +163,22 @@ def test_idle_time_changes_nothing(apart: int) -> None:
     lone, expected = (_replayed(parameters, several=False, times=np.arange(200) * gap) for gap in (apart, 100_000))
     assert (lone.started - np.arange(200) * apart).tolist() == [0] * 200
     assert (lone.ended - lone.started).tolist() == (expected.ended - expected.started).tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), max_size=60), st.integers(0, 60))
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_late_turns_leave_their_heap_in_order(turns: list[tuple[int, int]], early: int) -> None:
+    """By time, equal times by entry, also where some leave before others come."""
+    times, entries = np.zeros(len(turns), np.int64), np.zeros(len(turns), np.int64)
+    kept: list[tuple[int, int]] = []
+    size = 0
+    for count, (time, entry) in enumerate(turns):
+        size = reserve.push(times, entries, size, time, entry)
+        kept = sorted([*kept, (time, entry)])
+        if count == early:
+            assert (times[0], entries[0]) == kept.pop(0)
+            size = reserve.pop(times, entries, size)
+    while size:
+        assert (times[0], entries[0]) == kept.pop(0)
+        size = reserve.pop(times, entries, size)
+    assert not kept
