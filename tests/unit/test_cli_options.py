@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from fixtures_result import make_result
 import archsim
 from archsim.base.caches import folder
 from archsim.base.errors import ConfigError, NotBuiltError
-from archsim.cli.app import main
+from archsim.cli.app import app, main
+from archsim.cli.noc import _links
 from archsim.lab.files import show
 from archsim.lab.kit.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
 from archsim.lab.run.job import Job, build
@@ -283,6 +285,19 @@ def test_a_skipped_row_without_a_threshold_leaves_a_suite_complete() -> None:
     assert summarize("dram", scored, threshold=0.0, speed={}, skipped=[beside]).incomplete == ""
     both = summarize("dram", scored, threshold=0.0, speed={}, skipped=[beside, SkippedCase("c", "unknown pattern")])
     assert both.met and both.incomplete == "incomplete: 1 of 2 not scored"
+
+
+def test_every_command_takes_from_the_cache_unless_told_otherwise() -> None:
+    callbacks = [command.callback for command in app.registered_commands if command.callback is not None]
+    found = [signature(each).parameters for each in callbacks]
+    assert [each["no_cache"].default for each in found if "no_cache" in each] == [False] * 4
+
+
+def test_links_of_a_network_are_pairs() -> None:
+    assert _links("0-1, 12 - 3") == ((0, 1), (12, 3)) and _links(None) is None
+    for wrong in ("", "0", "0-1-2", "0-1,", "a-b"):
+        with pytest.raises(ConfigError, match="allowed pairs of nodes"):
+            _links(wrong)
 
 
 @pytest.mark.parametrize("kind", ["chips", "dram", "technologies", "dataflows"])

@@ -67,6 +67,7 @@ def test_energy_is_that_of_the_counts_and_static_power() -> None:
     fast, slow = (estimated(Job("alexnet", "tpu_v1", values={"clock": text})) for text in ("700 MHz", "350 MHz"))
     for found in (fast, slow):
         assert sum(found["energy_breakdown_j"].values()) == pytest.approx(found["energy_j"], rel=1e-12)
+        assert found["power_avg_w"] == pytest.approx(found["energy_j"] / found["latency_s"], rel=1e-12)
     assert slow["area_mm2"] == fast["area_mm2"] and slow["macs"] == fast["macs"]
     assert slow["latency_s"] > fast["latency_s"] and slow["energy_j"] > fast["energy_j"]
 

@@ -6,8 +6,10 @@ import json
 
 import pytest
 
+from archsim.base.errors import MappingError
 from archsim.cli.app import main
 from archsim.lab.run.job import Job, build
+from archsim.lab.what_if import explain
 from archsim.lab.what_if.explain import Explanation, explained
 from archsim.report.run import explanation
 
@@ -91,3 +93,12 @@ def test_bad_use_exits_2(arguments: list[str], words: str, capsys: pytest.Captur
         main(["map", "eye_tracking", "--on", "edge_npu", *arguments])
     out, err = capsys.readouterr()
     assert caught.value.code == 2 and out == "" and words in " ".join(err.replace("\u2502", " ").split())
+
+
+def test_a_larger_chip_that_cannot_be_mapped_says_why_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise MappingError("nothing fits\nl1 has 4 KiB")
+
+    monkeypatch.setattr(explain, "_again", refused)
+    found = explained(Job("eye_tracking", "edge_npu"), "stage1").doubled
+    assert found and {(each.cycles, each.reason) for each in found} == {(None, "nothing fits")}

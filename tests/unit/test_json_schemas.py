@@ -91,6 +91,19 @@ def test_a_misspelt_key_is_refused(kind: str) -> None:
     assert refused >= len(mappings(document)) / 2  # names of streams, sources, axes and parameters are free
 
 
+WRONG_AXES: list[object] = [
+    [], "1 KiB", {}, {"log2": ["1 KiB"]}, {"log2": ["1 KiB", "2 KiB", "4 KiB"]}, {"log2": [1, 2], "steps": 2},
+    {"range": [1, 2]}, {"range": [1, 2], "steps": 1}, {"range": [1], "steps": 3}, {"steps": 3},
+]  # fmt: skip
+RIGHT_AXES: list[object] = [["1 KiB", 2, True, [8, 8]], {"log2": ["1 KiB", "1 MiB"]}, {"range": [1, 2], "steps": 2}]
+
+
+@pytest.mark.parametrize("axis", RIGHT_AXES, ids=str)
+def test_every_form_of_an_axis_is_valid(axis: object) -> None:
+    path = next(path for found, path in FILES if found == "sweep")
+    assert validator("sweep").is_valid({**plain(read(path).plain()), "axes": {"l1.size": axis}})
+
+
 @pytest.mark.parametrize(
     ("kind", "key", "value"),
     [
@@ -98,6 +111,7 @@ def test_a_misspelt_key_is_refused(kind: str) -> None:
         ("chip", "clock", "3 rocket"),
         ("sweep", "name", "../x"),
         ("sweep", "fidelity", "exakt"),
+        *(("sweep", "axes", {"l1.size": axis}) for axis in WRONG_AXES),
         ("scenario", "streams", []),
         ("technology", "voltage_v", {"value": -1, "source": "x"}),
         ("link", "lanes", 0),
@@ -183,5 +197,9 @@ def test_show_schema_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
         main(["show", "schema", "sweep"])
     assert ended.value.code == 0
     assert json.loads(capsys.readouterr().out) == json.loads(schemas.schema("sweep"))
+    assert {json.loads(schemas.schema(name))["title"] for name in schemas.names()} == {
+        f"archsim {name}" for name in schemas.names()
+    }
+    assert all(len(about) > 9 for about in schemas.names().values())
     with pytest.raises(ConfigError, match="no schema 'chp' .did you mean 'chip'"):
         schemas.schema("chp")

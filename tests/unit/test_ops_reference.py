@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from archsim.ir.graph import GraphValue
+from archsim.ir.graph import GraphNode, GraphValue
 from archsim.ops.kit.catalogue import find, operators
 from tests.tools.operator_cases import CASES, Array, neutral
 
@@ -46,6 +46,17 @@ def test_reference_and_shape(op: str, attributes: dict[str, Any], arrays: list[A
     for shape, result, wanted in zip(shapes, results, expected, strict=False):
         assert shape == wanted.shape
         np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5)
+
+
+def test_a_filled_constant_is_zero_unless_it_says_otherwise() -> None:
+    found, shape = find("ConstantOfShape"), np.asarray([2, 2], np.int64)
+    assert found is not None and found.known is not None
+    held = (GraphValue("i0", (2,), "constant", "int64", shape),)
+    for attributes, wanted in (({}, 0.0), ({"value": 3.0}, 3.0)):
+        node = GraphNode("n", "ConstantOfShape", ("i0",), ("o0",), attributes)
+        for made in (found.known(node, held), *found.reference(node, shape)):
+            assert made is not None and made.dtype == np.float32
+            np.testing.assert_array_equal(made, np.full((2, 2), wanted))
 
 
 def test_every_operator_is_compared() -> None:

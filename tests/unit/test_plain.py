@@ -13,6 +13,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.control import Control
+from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
@@ -154,3 +158,19 @@ def test_everything_is_printed_through_the_two_places_that_make_it_plain() -> No
                 if name in ("print", "sys.stdout.write", "sys.stderr.write", "Console", "html.escape", "escape"):
                     wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {name}")
     assert not wrong
+
+
+def test_only_what_moves_the_cursor_stays_as_it_is() -> None:
+    """Control codes of a progress bar are this program's own; the same characters in a text are made visible."""
+    console = PlainConsole()
+    (moved,) = console.render(Control.move_to(1, 2))
+    assert moved.control and moved.text == "\x1b[3;2H"
+    (segment,) = console.render(_Raw())
+    assert (segment.text, segment.style) == ("bell\\u0007\n", Style(bold=True))
+
+
+class _Raw:
+    """Puts a segment on the terminal without a Text."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Segment("bell\x07\n", Style(bold=True))

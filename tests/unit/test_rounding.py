@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from archsim.graph.numeric.constants import Constants
-from archsim.graph.numeric.rough import UNITS, rough
+from archsim.graph.numeric.rough import LEAST, UNITS, rough
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 from archsim.ops.kit.catalogue import find, operators
 from archsim.ops.kit.rounding import CERTAINTY, growth, moved
@@ -69,6 +69,18 @@ def test_the_bound_covers_a_runtime(
     largest = max(1.0, float(np.max(np.abs(value), initial=0.0, where=held)), size)
     most = float(np.max(error, initial=0.0, where=held))
     assert most <= TIGHT * largest * (size if op in STEEP else 1.0)
+
+
+def test_a_result_is_rounded_once_more_where_it_is_stored() -> None:
+    """Beside what is lost in the sum, half a unit of the result's own size."""
+    first, second = np.float32([1.0, -3.0, 2.5]), np.float32([1e3, 3.0, -2.0])
+    value, error = bounded("Add", {}, [first, second])
+    found = find("Add")
+    assert found is not None and found.rounding is not None
+    sums = found.rounding(neutral("Add", {}, [first, second], ["y"]), first, second)
+    unit = UNITS["float32"]
+    expected = sums.magnitude * sums.roundings * unit + np.abs(value) * unit + LEAST["float32"]
+    np.testing.assert_allclose(error, expected, rtol=1e-12)
 
 
 def test_every_operator_that_computes_says_what_it_adds_up() -> None:

@@ -96,6 +96,8 @@ def test_a_chunk_that_comes_after_the_stop_begins_nothing(monkeypatch: pytest.Mo
     monkeypatch.setattr(remote_worker, "_stopped", set())
     remote_worker.stop("another sweep")
     assert [row.status for row in remote_worker.run(orders, [task(0)], None)] == [OK]
+    (kept,) = [process for process in remote_worker._idle if process.sweep == "a sweep"]
+    assert kept.end is not None and kept.end.daemon  # a worker that is told to end does not wait for it
     remote_worker.stop("a sweep")
     with pytest.raises(RuntimeError, match="this sweep was stopped"):
         remote_worker.run(orders, [task(0)], None)
