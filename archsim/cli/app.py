@@ -19,6 +19,8 @@ import typer
 
 from archsim.base import registry
 from archsim.base.errors import ArchsimError
+from archsim.base.version import __version__
+from archsim.base.writable import check_directory
 from archsim.cli import ending, importing, model, noc, report, sweep
 from archsim.cli import options as opt
 from archsim.cli.printing import progress, put, say_error
@@ -31,8 +33,6 @@ app = typer.Typer(cls=opt.CommandGroup, no_args_is_help=True, pretty_exceptions_
 
 def _tell_version(asked: bool) -> None:
     if asked:
-        from archsim.base.version import __version__
-
         put(f"archsim {__version__}")
         raise typer.Exit
 
@@ -87,7 +87,6 @@ def dram(
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
     """Replay a request trace on the memory model alone: bandwidth, latency, rows, commands, energy."""
-    from archsim.base.writable import check_directory
     from archsim.lab.dram.measure import DramReplay, measure
     from archsim.report.dram import page, terminal
     from archsim.report.kit import part_page

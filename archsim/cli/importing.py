@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from archsim.base.errors import ConfigError
+from archsim.base.writable import check_directory, check_file, write, write_all
 from archsim.cli.printing import put, say_error
 
 EXAMPLE = "Example: archsim import eyeriss.arch.yaml conv.prob.yaml --out eyeriss"
@@ -36,7 +37,6 @@ def import_(
     Every key of the FILEs is listed: read, approximated, ignored, refused; so is every value that had to be assumed.
     Example: archsim import eyeriss.arch.yaml conv.prob.yaml --out eyeriss
     """
-    from archsim.base.writable import check_directory, check_file
     from archsim.frontend.foreign.load import bring
 
     single = out is not None and out.suffix in (".yaml", ".yml")
@@ -74,8 +74,6 @@ def _keep(sources: list[Path], targets: list[Path]) -> None:
 
 
 def _write(files: dict[str, str], out: Path, single: bool) -> list[Path]:
-    from archsim.base.writable import write, write_all
-
     if single:
         return [write(out, next(iter(files.values())))]
     return write_all(out, files)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from archsim.base.writable import check_directory
 from archsim.cli import options as opt
 from archsim.cli import scenario
 from archsim.cli.printing import put, say_error, say_missed, work
@@ -61,7 +62,6 @@ def run(
         raise typer.BadParameter("trace.json goes into a directory: add --out DIR", param_hint="--trace")
     if refine is not None and workers > 1:
         raise typer.BadParameter("one process simulates and searches; leave out --jobs", param_hint="--refine")
-    from archsim.base.writable import check_directory
     from archsim.lab.kit.options import Requirement, public_keys
     from archsim.lab.run.run import execute
     from archsim.lab.scenario.find import is_scenario

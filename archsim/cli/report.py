@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from archsim.base.writable import check_directory
 from archsim.cli import options as opt
 from archsim.cli.printing import progress, put
 
@@ -21,7 +22,6 @@ def compare(
     """Runs side by side, with the reason for each difference."""
     if len(runs) < 2:
         raise typer.BadParameter("give two runs or more", param_hint="A B ...")
-    from archsim.base.writable import check_directory
     from archsim.lab.compare.runs import compare as compared
     from archsim.report.compare import terminal as compare_table
     from archsim.report.run import terminal

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archsim.base.errors import ConfigError
+from archsim.base.writable import check_directory
 from archsim.cli import options as opt
 from archsim.cli.printing import put, say_missed, work
 
@@ -21,7 +22,6 @@ def run(
     job: Job, require: Sequence[str], out: Path | None, format_: opt.OutputFormat, limit_memory: str | None = None
 ) -> None:
     """Run the scenario that the job names, print it, write it, and hold it to its requirements."""
-    from archsim.base.writable import check_directory
     from archsim.lab.kit.options import Requirement
     from archsim.lab.scenario.run import execute
     from archsim.lab.scenario.words import KEYS

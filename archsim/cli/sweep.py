@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from archsim.base.writable import check_directory
 from archsim.cli.printing import put, say_error, shown
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def sweep(
     ] = False,
 ) -> None:
     """Simulate every point of a sweep file, and the best ones again in more detail."""
-    from archsim.base.writable import check_directory
     from archsim.lab.sweep import clusters, preview
     from archsim.lab.sweep.progress import SweepPace, SweepStretches
     from archsim.lab.sweep.questions import RESULTS

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from archsim.base.errors import ConfigError
 from archsim.energy.technology import TableFigures
+from archsim.spec import schema_tables, table_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,6 @@ class CommandEnergy:
 
 def load_currents(standard: str) -> DramCurrents:
     """The currents of a standard in configs/dram; raises ConfigError where its table has none."""
-    from archsim.spec import schema_tables, table_files
-
     path = table_files.find("dram", standard, "DRAM energy table")
     table = table_files.load(path, schema_tables.DramEnergyTable)
     if table.currents is None:

@@ -12,6 +12,7 @@ from archsim.ir.workload import Workload
 from archsim.lab.run.job import ChipLike, Job, ModelLike
 from archsim.lab.run.run import RunResult, execute
 from archsim.spec.architecture import Architecture
+from archsim.spec.load import load, names
 
 if TYPE_CHECKING:
     from archsim.lab.compare.runs import Comparison, RunLike
@@ -24,8 +25,6 @@ def load_chip(name_or_path: str | Path) -> Architecture:
 
     Raises ConfigError with file:line, key path, value found and what is allowed.
     """
-    from archsim.spec.load import load
-
     return load(name_or_path)
 
 
@@ -50,8 +49,6 @@ def load_model(
 
 def list_chips() -> list[str]:
     """Names that ``load_chip`` knows."""
-    from archsim.spec.load import names
-
     return list(names())
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 from archsim.noc import network_records
+from archsim.noc.compiled import run
 from archsim.noc.parameters import PacketFormat, RouterParameters
 
 
@@ -16,8 +17,6 @@ class Routers:
     def __init__(
         self, topology: Topology, routes: RoutingTable, parameters: RouterParameters, packets: PacketFormat, seed: int
     ) -> None:
-        from archsim.noc.compiled import run  # the compiler is slow to import: only now
-
         self._compiled = run
         self.state: Any = network_records.initial(topology, routes, parameters, seed, packets)
 

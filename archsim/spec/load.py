@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from archsim.base import registry
 from archsim.base.errors import ConfigError
+from archsim.spec import canonical
 from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import MAX_DEPTH, FileNode, parse, read
@@ -72,8 +73,6 @@ def replace(chip: Architecture | str | Path, values: Mapping[str, object], *, or
 
 def to_yaml(chip: Architecture) -> str:
     """The canonical text of a chip: all stated, arrays expanded; ``loads`` reads it back to an equal one."""
-    from archsim.spec import canonical
-
     return canonical.to_yaml(chip)
 
 

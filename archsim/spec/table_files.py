@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from archsim.base import registry
 from archsim.base.errors import nearest
+from archsim.spec import schema_tables as st
 from archsim.spec.locate import config_files
 from archsim.spec.nodes import FileNode, read
 from archsim.spec.problems import Problems, validate
 from archsim.spec.schema import PHY
 from archsim.spec.schema_base import Section
+from archsim.spec.schema_tables import LinkTable
 from archsim.spec.tree import placed
 
 if TYPE_CHECKING:  # chips that name no table need none of their sections
@@ -50,8 +52,6 @@ def find(kind: str, name: str, what: str) -> Path:
 
 def _check(found: Section, root: FileNode, problems: Problems) -> None:
     """What goes beyond single values: columns and order of points, a source for each number of a link."""
-    from archsim.spec import schema_tables as st
-
     if isinstance(found, st.TechnologyTable):
         _check_sram(found.sram, root.mapping["sram"], problems)
     if isinstance(found, st.LinkTable):
@@ -62,8 +62,6 @@ def _check(found: Section, root: FileNode, problems: Problems) -> None:
 
 def _check_sram(sram: st.SramPoints, node: FileNode, problems: Problems) -> None:
     columns = node.mapping["columns"]
-    from archsim.spec import schema_tables as st
-
     if sram.columns[:1] != [st.COLUMNS[0]] or sorted(sram.columns) != sorted(st.COLUMNS):
         found, allowed = (", ".join(names) for names in (sram.columns, st.COLUMNS))
         problems.add(columns.mark, "sram.columns", f"found [{found}]; allowed {allowed}, the first one first")
@@ -104,8 +102,6 @@ def _expand(section: FileNode, named: FileNode, path: str, problems: Problems) -
 
 def preset(name: str) -> FileNode:
     """The numbers of a file in configs/links, each with its source. Raises ConfigError for one without."""
-    from archsim.spec.schema_tables import LinkTable
-
     document = read(config_files(KIND)[name])
     link = of_node(document, LinkTable)
     found = FileNode({}, document.mark)

@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,9 +57,37 @@ class Plan:
         found = {(room(each.source), room(each.target)) for each in self.imports}
         return {(source, target) for source, target in found if source != target}
 
+    def loaded_with(self, module: str) -> set[str]:
+        """The module, its packages, and all that is loaded with it since files import it at their top."""
+        found: set[str] = set()
+        ahead = [module]
+        while ahead:
+            each = ahead.pop()
+            if each in self.files and each not in found:
+                found.add(each)
+                ahead += [each.rpartition(".")[0], *self._tops.get(each, ())]
+        return found - {FRONT_DOOR}
+
+    @cached_property
+    def _tops(self) -> Mapping[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for each in self.imports:
+            if each.kind == "top":
+                found.setdefault(each.source, set()).add(each.target)
+        return found
+
     def circles(self) -> list[list[str]]:
         """Sets of files that import each other in a circle, each sorted."""
         return _circles(self.files, [(each.source, each.target) for each in self.imports])
+
+
+def outside(path: Path, *, top: bool = False) -> set[str]:
+    """The packages, Python's own too, that a file imports; those that are loaded with it alone: ``top``."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = tree.body if top else list(ast.walk(tree))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {name.split(".")[0] for name in names}
 
 
 def room(module: str) -> str:

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from archsim.base.errors import MappingError, ModelError
-from archsim.ir.check import mapping as mapping_checker
 from archsim.ir.check.mapping import check_mapping
 from archsim.ir.check.workload import check_workload
 from archsim.ir.mapping import Keep, Loop, ModelMapping, Placement
 from archsim.ir.text import mapping_from_yaml, workload_from_yaml
 from archsim.ir.workload import Axis, Layer, Operand, Tensor, VectorStep, View, Workload
+from archsim.lab.run import job
 from archsim.lab.run.job import Job, build
 from tests.laws.test_cores_laws import networked
 from tests.unit.fixtures_check import GOLDEN, chip
@@ -155,7 +155,7 @@ def test_every_mapping_that_is_compiled_is_checked(monkeypatch: pytest.MonkeyPat
         seen.append(mapping)
         raise MappingError("no unit")
 
-    monkeypatch.setattr(mapping_checker, "check_mapping", refuse)
+    monkeypatch.setattr(job, "check_mapping", refuse)
     with pytest.raises(MappingError, match="no unit") as caught:
         build(Job(WORKLOAD, chip()))
     assert caught.value.exit_code == 1 and seen[0].workload == WORKLOAD.name

@@ -138,7 +138,7 @@ def test_the_class_is_that_of_the_cores() -> None:
 @pytest.mark.parametrize("text", ["{", "{}", '{"classes": {"one_core": {"band": {"latency_s": -1, "energy_j": 0}}}}'])
 def test_damaged_bands_are_one_message(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bands.json").write_text(text)
-    monkeypatch.setattr("archsim.lab.validate.suite.default_reference", lambda suite: tmp_path)
+    monkeypatch.setattr("archsim.lab.sweep.band.default_reference", lambda suite: tmp_path)
     with pytest.raises(ConfigError, match="bands.json: cannot be read as bands of fidelity cost"):
         band._stored.__wrapped__()
 

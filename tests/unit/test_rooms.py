@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ast
+import sys
 from pathlib import Path
 
-from tests.tools.rooms import FLOORS, LOOSE, ROOT, floor, plan, room
+from tests.tools.rooms import FLOORS, FRONT_DOOR, LOOSE, ROOT, Import, floor, outside, plan, room
 
 MOST_ROOMS = 18
+FEW_FILES = 5  # of ours; to load fewer takes no time worth an import inside a function
 MACHINE = {"pe", "memory", "noc", "host", "sim", "frontend", "report"}  # what the compiler never sees
 
 
@@ -32,26 +33,37 @@ def test_no_circle_of_files() -> None:
     assert plan().circles() == []
 
 
+def test_imports_inside_functions_save_start_up_time() -> None:
+    """Each spares the file that has it a library or several files of ours; in cli/, which every command loads, one
+    file is enough. The front door is made of such imports."""
+    inside = [each for each in plan().imports if each.kind == "lazy" and each.source != FRONT_DOOR]
+    assert len(inside) > 100 and not sorted(each for each in inside if not _saves(each))
+
+
+def _saves(found: Import) -> bool:
+    held = plan().loaded_with(found.source)
+    more = plan().loaded_with(found.target) - held
+    few = 1 if room(found.source) == "cli" else FEW_FILES
+    return len(more) >= few or bool(_libraries(more) - _libraries(held))
+
+
+def _libraries(modules: set[str]) -> set[str]:
+    found = {name for module in modules for name in outside(plan().files[module], top=True)}
+    return found - sys.stdlib_module_names - {"archsim", "mapper"}
+
+
 def test_the_compiler_does_not_see_the_machine() -> None:
     assert not {target for source, target in plan().arrows() if source == "mapper"} & MACHINE
 
 
 def test_only_sim_imports_simpy() -> None:
-    assert {room(module) for module, path in plan().files.items() if "simpy" in _outside(path)} == {"sim"}
-
-
-def _outside(path: Path) -> set[str]:
-    """The packages that a file imports."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    return {name.split(".")[0] for name in names}
+    assert {room(module) for module, path in plan().files.items() if "simpy" in outside(path)} == {"sim"}
 
 
 def test_dataflows_are_pure_python() -> None:
     """Compiler and machine call them for every tile; they hold formulas alone."""
     files = [path for module, path in plan().files.items() if module.startswith("archsim.facts.dataflows.")]
-    assert len(files) > 5 and not {name for path in files for name in _outside(path)} & {"numpy", "numba", "simpy"}
+    assert len(files) > 5 and not {name for path in files for name in outside(path)} & {"numpy", "numba", "simpy"}
 
 
 def test_every_kind_of_import_is_read(tmp_path: Path) -> None:

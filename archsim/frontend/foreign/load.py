@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
+from archsim.energy.chip import tables_for
 from archsim.frontend.foreign import accelforge, chip, scalesim, timeloop, workload, zigzag
 from archsim.frontend.foreign.design import ForeignDesign
 from archsim.frontend.foreign.emit import text_of
@@ -20,6 +21,7 @@ from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, REFUSED, STAT
 from archsim.frontend.foreign.section import SourceSection
 from archsim.frontend.foreign.template import rendered
 from archsim.frontend.foreign.work import ForeignModel
+from archsim.spec.load import loads
 from archsim.spec.locate import is_file
 from archsim.spec.nodes import FileNode, Mark, bounded_text, parse_foreign
 
@@ -166,9 +168,6 @@ def _written(
 
 def _check(text: str, marks: dict[str, Mark], design: ForeignDesign) -> None:
     """Have archsim's own check read the chip; what it refuses is said at its place in the source."""
-    from archsim.energy.chip import tables_for
-    from archsim.spec.load import loads
-
     try:
         tables_for(loads(text, file=chip.TEXT))
     except (ConfigError, NotBuiltError, ModelError) as error:

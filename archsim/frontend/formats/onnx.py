@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from archsim.frontend.catalogue import ImportOptions
+from archsim.frontend.onnx import runtime as onnx_runtime
 from archsim.graph.lowering.lower import LoweredModel
 from archsim.ir.graph import Array
 
@@ -58,15 +59,11 @@ def stored(path: Path) -> dict[str, Array]:
 
 def runtime() -> str:
     """``ONNX Runtime 1.20.0``; raises ConfigError where it is not installed."""
-    from archsim.frontend.onnx import runtime
-
-    return runtime.version()
+    return onnx_runtime.version()
 
 
 def execute(
     path: Path, replaced: Mapping[str, Array], inputs: Mapping[str, Array], wanted: tuple[str, ...]
 ) -> dict[str, Array]:
     """See ``archsim.frontend.onnx.runtime.run``."""
-    from archsim.frontend.onnx import runtime
-
-    return runtime.run(path, replaced, inputs, wanted)
+    return onnx_runtime.run(path, replaced, inputs, wanted)

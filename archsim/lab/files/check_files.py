@@ -6,10 +6,17 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from archsim.base.errors import ConfigError, nearest
+from archsim.energy.chip import tables_for
+from archsim.energy.dram import read_dram
+from archsim.energy.technology import read_technology
+from archsim.lab.kit.options import parse_dtypes
 from archsim.lab.kit.text import read_text
+from archsim.lab.run.fits import check_fit
 from archsim.lab.run.job import ASM, Job, load_chip, load_workload, read_program
 from archsim.report.kit.number_format import counted
+from archsim.spec.load import load, names, where
 from archsim.spec.locate import is_file
+from archsim.spec.nodes import read
 
 SUFFIXES = (".yaml", ".yml", ".txt", ASM)  # beside those of models
 TABLES = (".csv",)  # of models too, but also of traces and results, which say nothing of what they are
@@ -41,8 +48,6 @@ def _fits(job: Job) -> str:
     """That the chip of a job can run its model, a scenario's models or a Program, in a few words; raises ArchsimError's
     children where it cannot."""
     from archsim.ir.check.program import check
-    from archsim.lab.kit.options import parse_dtypes
-    from archsim.lab.run.fits import check_fit
     from archsim.lab.scenario.find import is_scenario, load
 
     architecture = load_chip(job)
@@ -79,8 +84,6 @@ def _model(path: Path) -> str:
 
 def _noun(path: Path) -> str:
     """What a YAML file describes: the noun of its schema, else what its top-level keys say."""
-    from archsim.spec.nodes import read
-
     root = read(path)
     keys = root.mapping
     schema = str(keys["schema"].value) if "schema" in keys else ""
@@ -114,9 +117,6 @@ def _table(keys: Collection[str]) -> str:
 
 
 def _chip(path: Path) -> str:
-    from archsim.energy.chip import tables_for
-    from archsim.spec.load import load, where
-
     chip = load(path)
     try:
         tables_for(chip)
@@ -127,15 +127,11 @@ def _chip(path: Path) -> str:
 
 
 def _technology(path: Path) -> str:
-    from archsim.energy.technology import read_technology
-
     found = read_technology(path)
     return f"technology '{found.name}', {len(found.arithmetic)} number formats"
 
 
 def _dram_energy(path: Path) -> str:
-    from archsim.energy.dram import read_dram
-
     return f"DRAM energy table '{read_dram(path).name}'"
 
 
@@ -201,7 +197,6 @@ def _cluster(path: Path) -> str:
 def _program(path: Path) -> str:
     from archsim.ir.asm.parser import parse_program
     from archsim.ir.check.program import check
-    from archsim.spec.load import load, names
 
     program = parse_program(read_text(path), str(path))
     what = f"Program '{program.name}' on '{program.chip}', {len(program.queues)} queues"

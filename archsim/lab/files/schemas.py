@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from archsim.base.errors import ConfigError, nearest
+from archsim.spec import json_forms as j
 
 Json = dict[str, Any]
 
@@ -34,7 +35,6 @@ def _chip() -> Json:
 
 
 def _chip_root(sections: Any, suffix: str) -> Json:
-    from archsim.spec import json_forms as j
     from archsim.spec.schema import PARTS, PHY, ChipSection
 
     root: Json = sections.section(ChipSection)
@@ -67,7 +67,6 @@ def _workload() -> Json:
     """A workload layer by layer, or one in full text form, of which this says no more than its schema line."""
     from archsim.frontend.workload_yaml import grammar
     from archsim.frontend.workload_yaml.entries import ALL_MAIN
-    from archsim.spec import json_forms as j
     from archsim.spec.json_schema import Sections, document
 
     sections = Sections()

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from archsim.base import registry
 from archsim.base.errors import ConfigError, nearest
 from archsim.base.units import si
+from archsim.lab.files import schemas
+from archsim.spec.locate import config_files
 
 if TYPE_CHECKING:
     from archsim.spec.architecture import Architecture
@@ -33,8 +35,6 @@ def chip(name: str) -> str:
 
 def schema(name: str) -> str:
     """The JSON Schema of a kind of file, as text."""
-    from archsim.lab.files import schemas
-
     return schemas.schema(name)
 
 
@@ -45,8 +45,6 @@ def extension_kinds() -> dict[str, registry.Kind]:
 
 
 def _schemas() -> ShownLines:
-    from archsim.lab.files import schemas
-
     return list(schemas.names().items())
 
 
@@ -70,7 +68,6 @@ def _models() -> ShownLines:
 
 def _files(folder: str) -> ShownLines:
     """Files of a kind by name, with the description that each states."""
-    from archsim.spec.locate import config_files
     from archsim.spec.nodes import read
 
     found = {name: read(path).mapping.get("description") for name, path in config_files(folder).items()}

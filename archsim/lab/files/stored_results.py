@@ -7,6 +7,16 @@ from functools import partial
 from pathlib import Path
 
 from archsim.base.errors import ConfigError, nearest
+from archsim.lab.run import export as run_export
+from archsim.lab.sweep import export as sweep_export
+from archsim.lab.sweep.questions import RESULTS, SweepTable
+from archsim.report.compare import page as compare_page
+from archsim.report.dram import page as dram_page
+from archsim.report.kit import part_page
+from archsim.report.kit.pdf import print_pdf
+from archsim.report.noc import page as noc_page
+from archsim.report.run import run_files
+from archsim.report.run.summary import holds_run
 
 PDF = "pdf"
 PAGE = "report.html"
@@ -23,15 +33,7 @@ def rebuilt(directory: Path) -> list[Path]:
 
 
 def _rebuilt(directory: Path) -> list[Path]:
-    from archsim.lab.sweep.questions import RESULTS
-    from archsim.report.compare import page as compare_page
-    from archsim.report.dram import page as dram_page
-    from archsim.report.kit import part_page
-    from archsim.report.noc import page as noc_page
-    from archsim.report.run import run_files
-
     if (directory / RESULTS).is_file():
-        from archsim.lab.sweep.questions import SweepTable
         from archsim.lab.sweep.run import write_pages
 
         return write_pages(SweepTable.load(directory), directory)
@@ -48,8 +50,6 @@ def exported(directory: Path, formats: str) -> list[Path]:
 
     Raises ConfigError for formats that what is stored there has not, and where something needed is not installed.
     """
-    from archsim.report.kit.pdf import print_pdf
-
     writers = _writers(directory)
     allowed = [*writers, PDF]
     asked = list(dict.fromkeys(part.strip() for part in formats.split(",")))
@@ -65,21 +65,13 @@ def exported(directory: Path, formats: str) -> list[Path]:
 
 def _writers(directory: Path) -> dict[str, Callable[[], list[Path]]]:
     """Format -> what writes it, of what is stored in the directory."""
-    from archsim.lab.run import export as run_export
-    from archsim.lab.sweep import export
-    from archsim.lab.sweep.questions import RESULTS
-    from archsim.report.run.summary import holds_run
-
     if (directory / RESULTS).is_file():
-        return {name: partial(_of_sweep, directory, name) for name in export.FORMATS}
+        return {name: partial(_of_sweep, directory, name) for name in sweep_export.FORMATS}
     if holds_run(directory):
         return {name: partial(run_export.export, directory, name) for name in run_export.FORMATS}
     return {}
 
 
 def _of_sweep(directory: Path, name: str) -> list[Path]:
-    from archsim.lab.sweep.export import export
-    from archsim.lab.sweep.questions import SweepTable
-
     table = SweepTable.load(directory)
-    return [export(table, table.pareto(), directory, name)]
+    return [sweep_export.export(table, table.pareto(), directory, name)]

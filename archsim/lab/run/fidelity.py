@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import ceil, prod
 
 from archsim.base.errors import ConfigError
+from archsim.facts.dram import catalogue
 from archsim.ir.program import Command, Program, ProgramNode, Region
 from archsim.spec import load
 from archsim.spec.architecture import Architecture
@@ -88,8 +89,6 @@ def affordable(architecture: Architecture, program: Program) -> tuple[Architectu
 
 
 def _requests(part: Memory, program: Program) -> int:
-    from archsim.facts.dram import catalogue
-
     dram = catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
     return moved_bytes(program, part.name) // dram.device.burst_bytes
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archsim.ir.workload import Workload
+from archsim.spec import load
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ def check_fit(
     from mapper.options import resolve_dtypes
 
     def place(complaint: Complaint) -> str:
-        from archsim.spec import load
-
         if not isinstance(chip, str | Path) or not complaint.line:
             return ""
         return load.where(chip, values, f"{complaint.part}.{complaint.key}")

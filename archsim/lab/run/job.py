@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from archsim.base.caches import folder
 from archsim.base.errors import ArchsimError, ConfigError, MappingError
+from archsim.ir.activity import to_cycles
+from archsim.ir.check.mapping import check_mapping
 from archsim.ir.figures import RunOptions
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
@@ -21,6 +23,7 @@ from archsim.lab.run.fidelity import affordable, with_fidelity
 from archsim.lab.run.fits import check_fit
 from archsim.lab.run.offchip import outer_rates
 from archsim.report.kit.number_format import counted
+from archsim.spec import load
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -147,8 +150,6 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
 
 def _check(mapping: ModelMapping, workload: Workload, architecture: Architecture, job: Job) -> None:
     """Refuse a mapping that speaks of what layer or chip lack; that is our own fault where no file states it."""
-    from archsim.ir.check.mapping import check_mapping
-
     try:
         check_mapping(mapping, workload, architecture)
     except MappingError as error:
@@ -214,8 +215,6 @@ def _check_mappable(job: Job, architecture: Architecture) -> None:
     """Refuse what only Programs as text may use, before anything is searched."""
     if not architecture.dma.merged:
         return
-    from archsim.spec import load
-
     key = f"{architecture.dma.name}.merged"
     place = job.chip.name if isinstance(job.chip, Architecture) else load.where(job.chip, job.values, key)
     raise ConfigError(
@@ -226,7 +225,6 @@ def _check_mappable(job: Job, architecture: Architecture) -> None:
 
 def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Program], int]:
     """What gives the compiler the cycles of a layer's Program, at the fidelity of a run of it."""
-    from archsim.ir.activity import to_cycles
     from archsim.system import simulate
 
     def cycles(program: Program) -> int:
@@ -241,8 +239,6 @@ def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Pro
 
 def load_chip(job: Job, origin: str = "") -> Architecture:
     """The job's chip with its values set; ``origin`` names them in messages, where they are no options."""
-    from archsim.spec import load
-
     if isinstance(job.chip, Architecture):
         found = load.replace(job.chip, job.values, origin=origin or "replace") if job.values else job.chip
     else:

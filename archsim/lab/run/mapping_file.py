@@ -15,6 +15,7 @@ from archsim.base import writable
 from archsim.base.errors import ConfigError, MappingError
 from archsim.ir.mapping import MappingFile, ModelMapping
 from archsim.ir.workload import Workload
+from archsim.lab.kit.text import read_text
 from archsim.spec.architecture import Architecture
 from mapper.options import Given
 
@@ -99,7 +100,6 @@ class PinnedMapping:
 def load(path: Path) -> PinnedMapping:
     """Read a mapping file; raises ConfigError with file:line and what is allowed."""
     from archsim.ir.text import mapping_file_from_text, mapping_file_from_yaml
-    from archsim.lab.kit.text import read_text
 
     _check_suffix(path)
     read = mapping_file_from_text if path.suffix in TEXT else mapping_file_from_yaml

@@ -16,6 +16,7 @@ from archsim.ir.result import Result
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
 from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import BuiltJob, Job, Progress, build, quiet
+from archsim.report.run.tables import UNITS, layer_table
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ class RunResult:
     def layers(self) -> DataFrame:
         """One row per layer, indexed by name; ``attrs['units']`` says what bare numbers are in."""
         from pandas import DataFrame
-
-        from archsim.report.run.tables import UNITS, layer_table
 
         table = DataFrame(layer_table(self.summary)).set_index("name")
         table.attrs["units"] = dict(UNITS)

@@ -21,6 +21,7 @@ from archsim.base.errors import ConfigError
 from archsim.ir.figure_table import FIGURES as TABLE
 from archsim.ir.figure_table import GROUPS
 from archsim.lab.sweep.cases import CLASSES, FIGURES, class_of
+from archsim.lab.validate.suite import default_reference
 
 SUITE, FILE, SCHEMA = "cost_band", "bands.json", "archsim.cost_band/1"
 WORDS = {"one_core": "chips of one core", "many_cores": "chips of many cores"}
@@ -73,8 +74,6 @@ def measured(chip: str) -> str:
 @lru_cache(maxsize=1)
 def _stored() -> tuple[Bands, Mapping[str, Bands]]:
     """Bands by class, and by chip and class."""
-    from archsim.lab.validate.suite import default_reference
-
     try:
         path = default_reference(SUITE) / FILE
     except ConfigError:

@@ -17,6 +17,7 @@ from archsim.base.writable import write_all
 from archsim.lab.explore.problem import PointOutcome
 from archsim.lab.run.fidelity import timed
 from archsim.lab.sweep import ranks, search
+from archsim.lab.sweep.digest import digest
 from archsim.lab.sweep.executor import SweepExecutor
 from archsim.lab.sweep.points import DesignPoint, SweepGrid
 from archsim.lab.sweep.questions import RESULTS, SweepTable
@@ -233,7 +234,6 @@ def write_pages(made: SweepTable, folder: Path) -> list[Path]:
 
 
 def _pages(made: SweepTable) -> dict[str, str]:
-    from archsim.lab.sweep.digest import digest
     from archsim.report.sweep import page
 
     said = digest(made)

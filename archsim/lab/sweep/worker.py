@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ArchsimError, ProgramError, SimulationError
 from archsim.ir.workload import Workload
+from archsim.lab.kit import gc_pause
+from archsim.lab.kit.options import scalars
 from archsim.lab.sweep.form import SweepModel
 
 if TYPE_CHECKING:
@@ -72,7 +74,6 @@ def work(task: SweepTask) -> SweepRow:
 
 
 def _row(task: SweepTask) -> SweepRow:
-    from archsim.lab.kit.options import scalars
     from archsim.lab.run.job import Job
 
     try:
@@ -137,7 +138,6 @@ def prepare(folder: str | None = None, variables: Mapping[str, str] | None = Non
     if folder is not None:
         os.chdir(folder)
     import archsim.lab.run.run  # noqa: F401
-    from archsim.lab.kit import gc_pause
 
     gc_pause.seldom()
 

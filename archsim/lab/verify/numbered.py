@@ -12,6 +12,7 @@ import numpy.typing as npt
 from archsim.base.errors import ConfigError, ModelError, nearest
 from archsim.frontend import catalogue
 from archsim.frontend.catalogue import NativeRuntime
+from archsim.frontend.load import find_model
 from archsim.graph.lowering.lower import LoweredModel
 from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.ir.graph import Graph
@@ -78,8 +79,6 @@ class NumberedModel:
 
 def load(asked: VerifyOptions, name: str, say: Progress = quiet) -> NumberedModel:
     """The model with numbers: those of its file, or drawn ones where the file only stands in for some."""
-    from archsim.frontend.load import find_model
-
     say("reading the model")
     _, path = find_model(name)
     job = asked.job

@@ -19,6 +19,7 @@ from archsim.base.errors import ArchsimError
 from archsim.energy.chip import modelled
 from archsim.energy.part_prices import PricedPart
 from archsim.spec.architecture import Architecture
+from archsim.spec.load import replace
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.part import Part
 
@@ -81,8 +82,6 @@ def _of_part(part: Part, base: Architecture, changed: Architecture, keys: Mappin
 
 def _alone(part: Part, base: Architecture, keys: Mapping[str, object]) -> Iterator[PricedPart]:
     """The part after each key alone, where there is such a chip."""
-    from archsim.spec.load import replace
-
     for key, value in keys.items() if len(keys) > 1 else ():
         try:
             yield modelled(replace(base, {key: value}))[part.name]

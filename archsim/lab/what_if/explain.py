@@ -12,12 +12,14 @@ from typing import Any
 
 from archsim.base.errors import ArchsimError, ConfigError, nearest
 from archsim.base.progress import each
+from archsim.ir.forms.mapping import node_form
 from archsim.lab.run.job import Job, Progress, load_chip, prepare, quiet
 from archsim.lab.run.offchip import outer_rates
 from archsim.lab.what_if.variants import ChipVariant, variants
 from archsim.spec.architecture import Architecture
+from archsim.spec.load import replace as changed
 from mapper.explain import Figures, figures, least, runner_up
-from mapper.layers import Layers
+from mapper.layers import Layers, TooTightError
 from mapper.looptree.bound import Bounds, Least
 from mapper.lower.model import Mapped
 from mapper.options import resolve_dtypes
@@ -107,8 +109,6 @@ def _bound(least: Least, chosen: float) -> dict[str, Any]:
 
 
 def _figures(found: Figures) -> dict[str, Any]:
-    from archsim.ir.forms.mapping import node_form
-
     names = ("cycles", "energy_pj", "commands", "held_bytes", "bounded_by")
     return {
         "unit": found.mapping.unit,
@@ -156,8 +156,6 @@ def _told(architecture: Architecture) -> Iterator[ChipVariant]:
 
 def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any) -> DoubledResource:
     """The layer on the chip with some keys changed; what may not stay on chip stays barred."""
-    from archsim.spec.load import replace as changed
-
     texts = {key: str(value) for key, value in keys.items()}
     try:
         chip = changed(layers.architecture, keys)
@@ -169,8 +167,6 @@ def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any) -
 
 
 def _again(layers: Layers, mapped: Mapped, index: int, chip: Architecture) -> Figures:
-    from mapper.layers import TooTightError
-
     options = replace(layers.options, outer=outer_rates(chip), refine=0, simulate=None)
     others, barred = Layers(layers.workload, chip, layers.dtypes, options), mapped.barred
     while True:

@@ -23,6 +23,7 @@ from archsim.base.errors import ArchsimError
 from archsim.facts.dataflows import catalogue
 from archsim.lab.run.offchip import device_of
 from archsim.spec.architecture import Architecture, Array, Dma, Vector
+from archsim.spec.load import replace
 from archsim.spec.memories import Cache, Memory, PortSet
 from archsim.spec.network import Noc, OuterNetwork
 
@@ -145,8 +146,6 @@ def _bursts(memory: Memory) -> Iterator[ChipVariant]:
 
 def _exists(variant: ChipVariant, architecture: Architecture) -> bool:
     """Whether there is such a chip, and its DRAM standards have channels of such widths."""
-    from archsim.spec.load import replace
-
     try:
         found = replace(architecture, variant.keys)
         for memory in found.memories:

@@ -22,6 +22,7 @@ from archsim.lab.what_if.change_cost import UnknownCost, unknown
 from archsim.lab.what_if.variants import ChipVariant, variants
 from archsim.report.run.details import WhyRow
 from archsim.spec.architecture import Architecture
+from archsim.spec.load import replace as changed
 
 NEW, KEPT = "new", "kept"
 SimulateVariant = Callable[[Architecture, str], Result]
@@ -96,8 +97,6 @@ class _Trying:
 
     def outcome(self, variant: ChipVariant) -> WhatIf:
         """The better of the new mapping and, where that is worse than none, of the one that is kept."""
-        from archsim.spec.load import replace as changed
-
         try:
             chip = changed(self.architecture, variant.keys)
             found = self.simulate(chip, variant.name)

@@ -14,6 +14,7 @@ from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
+from archsim.memory.dram import state
 from archsim.memory.dram.compiled.records import ASKER, ASKERS, NEVER, NONE, REQUEST_WORDS, RUN
 from archsim.memory.dram.free_ranges import FreeEntries
 from archsim.memory.dram.interface import BurstAsker, DramCounters, Transfer, TransferCompletion
@@ -40,7 +41,6 @@ class DramController:
         interleave_bytes: int | None = None,
         log: bool = False,
     ) -> None:
-        from archsim.memory.dram import state  # the compiler is slow to import: only now
         from archsim.memory.dram.compiled import serve
 
         policy = policy or ControllerPolicy()

@@ -8,6 +8,8 @@ import numpy as np
 
 from archsim.base.arrays import IntArray
 from archsim.base.errors import SimulationError
+from archsim.memory.dram.compiled import records as t
+from archsim.memory.dram.compiled.records import NONE
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, RowList, Transfer, useful_bytes
 
 MOST_ASKERS = 2  # of a transfer: an engine, and the port through which it asks
@@ -97,8 +99,6 @@ def bursts_touched(
     address: int, run_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...], burst_bytes: int
 ) -> int:
     """Bursts of a folded region, the last of one run not repeated as the first of the next."""
-    from archsim.memory.dram.compiled import records as t
-    from archsim.memory.dram.compiled.records import NONE
     from archsim.memory.dram.compiled.regions import count  # the compiler is slow to import: only now
 
     spread, transfer, cursor = np.zeros(1, t.SPREAD), np.zeros(1, t.TRANSFER), np.zeros(1, t.CURSOR)

@@ -12,6 +12,8 @@ from archsim.base.errors import ConfigError
 from archsim.base.progress import stretch
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramChannel
 from archsim.memory.dram import device_records
+from archsim.memory.dram.compiled.records import LOG, LOG_ROOM, NONE, REQUEST
+from archsim.memory.dram.compiled.replay import replay as run
 
 Numbers = npt.NDArray[np.int64]
 _MOST_BURSTS = 1 << 32  # on a channel
@@ -65,9 +67,6 @@ def replay(
     wait for those before them, on any channel. Raises ConfigError for arrivals that fall, and negative or too large
     numbers.
     """
-    from archsim.memory.dram.compiled.records import LOG, LOG_ROOM, NONE, REQUEST
-    from archsim.memory.dram.compiled.replay import replay as run
-
     requests = _requests(arrivals, addresses // device.burst_bytes, writes, channels, interleave)
     per_cycle = offered(requests_per_cycle, channels)
     rules = device_records.rules(device, policy, mapping)
