@@ -164,7 +164,8 @@ def show(
 @app.command()
 def check(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Chips, workloads, models, mappings, sweeps, Programs, ...")
+        list[str],
+        typer.Argument(metavar="FILE...", help="Chips, workloads, models, mappings, sweeps, Programs, ...; names too."),
     ],
     on: Annotated[
         str | None,
@@ -174,16 +175,20 @@ def check(
     set_: opt.SetOption = None,
 ) -> None:
     """Check files without running them, or models against a chip without mapping them."""
-    from archsim.lab.files.check_files import check_file, check_model
+    from archsim.lab.files.check_files import check_file, check_model, files_of
     from archsim.spec.load import assignments
 
     if on is None and (dtype or set_):
         raise typer.BadParameter("of a model on a chip; add --on CHIP", param_hint="--dtype" if dtype else "--set")
     values = assignments(set_ or [])
     failed = False
-    for path in files:
+    for name in files:
         try:
-            put(f"{path}: {check_file(path) if on is None else check_model(str(path), on, dtype, values)}")
+            if on is None:
+                for path in files_of(name):
+                    put(f"{path}: {check_file(path)}")
+            else:
+                put(f"{name}: {check_model(name, on, dtype, values)}")
         except ArchsimError as error:
             failed = True
             say_error(str(error))

@@ -38,8 +38,9 @@ class StallCause:
     ``engine``: the phase of a command that is charged to it, '' where none is and the attribution decides. ``bound``:
     what it is called where it bounds a layer or lies on the critical path, '' where it does neither;
     ``bound_meaning``: what it means there, as ``meaning`` where it is ''. ``mended_by``: kinds of parts of the chip
-    file that have keys against it; none for a cause that the mapping decides. ``since``: the first schema of results
-    that has it.
+    file that have keys against it; none for a cause that the mapping decides. ``since``: the
+    number of the first schema of results that has it (archsim.result/N): results written before it are read without the
+    cause, and their schema does not ask for it.
     """
 
     key: str

@@ -69,8 +69,8 @@ def _sorted(found: Mapping[str, Fraction], _: StatedSection) -> dict[str, Fracti
 class Array(Part):
     """A PE array in expanded form: fan-outs, registers, MAC. ``dataflow`` names a file of facts/dataflows.
 
-    ``form``: systolic or generic (fill and drain 0); ``rates``: (inputs dtype, weights dtype) to MACs per PE and cycle;
-    ``startup_cycles``: issue of one tile command.
+    ``form``: systolic or generic (no cycles of fill and drain); ``rates``: (inputs dtype, weights dtype) to MACs per PE
+    and cycle; ``startup_cycles``: issue of one tile command.
     """
 
     form: Annotated[
@@ -78,7 +78,7 @@ class Array(Part):
         Key(
             "kind",
             d.choice("systolic", "generic"),
-            "systolic: operands hop from PE to PE; generic: fill and drain 0",
+            "systolic: operands hop from PE to PE, so a fold fills and drains; generic: they reach all PEs at once",
         ),
     ] = "systolic"
     rows: Annotated[
@@ -114,9 +114,14 @@ class Array(Part):
     weight_double_buffer: Annotated[
         bool, Key("weight_double_buffer", d.flag(), "a second register for the stationary operand")
     ] = False
-    fold_overlap: Annotated[bool, Key("fold_overlap", d.flag(), "the next fold enters while the one before leaves")] = (
-        False
-    )
+    fold_overlap: Annotated[
+        bool,
+        Key(
+            "fold_overlap",
+            d.flag(),
+            "the next fold enters while the one before leaves: fill and drain once a command, not once a fold",
+        ),
+    ] = False
     startup_cycles: Annotated[int, cycles("startup", "issue of one command, in cycles of the array's clock")] = 0
     fanouts: Annotated[
         tuple[Fanout, ...],

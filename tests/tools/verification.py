@@ -1,6 +1,6 @@
 """The campaign on verification: right Programs of random networks pass, wrong ones of the same networks are found.
 
-python -m tests.tools.verification                     300 networks on 6 of 12 chips each, 30 planted mistakes
+python -m tests.tools.verification                     300 networks on six chips each, 30 planted mistakes
 python -m tests.tools.verification --networks 8 --planted 3 --chips edge_npu,tpu_v1
 
 Every network has at least one of the features of ``tests.tools.networks``. Each is verified on several chips, in real

@@ -316,6 +316,52 @@ def test_a_shown_chip_is_a_chip_file(capsys: pytest.CaptureFixture[str], tmp_pat
     assert "chip 'tpu_v1'" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("edge_npu", {"accelerators/edge_npu.yaml": "chip 'edge_npu'"}),
+        ("eye_tracking", {"workloads/eye_tracking.yaml": "workload 'eye_tracking'"}),
+        ("ddr4", {"dram/ddr4.yaml": "DRAM energy table 'ddr4'"}),
+        ("ar_glasses", {"scenarios/ar_glasses.yaml": "scenario 'ar_glasses'"}),
+        ("resnet50", {"light_resnet50.onnx": "73 layers"}),
+    ],
+)
+def test_check_takes_names_of_what_is_shipped(
+    name: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status("check", name) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(files)
+    for line, (path, said) in zip(lines, files.items(), strict=True):
+        assert path in line.partition(": ")[0] and said in line
+
+
+def test_check_knows_two_files_of_one_name_and_none_of_another(
+    capsys: pytest.CaptureFixture[str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "accelerators").mkdir()
+    (tmp_path / "accelerators" / "eye_tracking.yaml").write_text("name: eye_tracking\nextends: edge_npu\n")
+    monkeypatch.setenv("ARCHSIM_CONFIGS", str(tmp_path))
+    assert status("check", "eye_tracking") == 0
+    out = capsys.readouterr().out
+    assert "chip 'eye_tracking'" in out and "workload 'eye_tracking'" in out
+    assert status("check", "edge_npuu") == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert "edge_npuu: no such file, and nothing of that name comes with archsim" in err
+    assert "(did you mean 'edge_npu'?)" in err
+
+
+def test_a_chip_is_listed_under_the_name_that_finds_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "accelerators").mkdir()
+    (tmp_path / "accelerators" / "mine.yaml").write_text("name: other\nextends: edge_npu\n")
+    monkeypatch.setenv("ARCHSIM_CONFIGS", str(tmp_path))
+    assert status("show", "chips") == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert "mine" in names and "other" not in names
+
+
 def test_check_reports_every_file_and_exits_2(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
     bad, other = tmp_path / "bad.yaml", tmp_path / "other.csv"
     bad.write_text("schema: archsim.recipe/1\n")

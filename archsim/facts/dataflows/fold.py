@@ -149,7 +149,8 @@ class ArrayShape:
     and starts a step every ``pack / rate`` cycles. So 1/2 takes two cycles a MAC, 2 packs two MACs a cycle,
     3/2 packs two every 4/3 cycles; a run of n steps occupies a PE for ceil(n * pack / rate) cycles.
     ``weight_double_buffer``: a second register for the stationary operand. ``fold_overlap``: the next fold
-    enters while the one before still leaves. Raises ConfigError for sizes below 1 or a rate <= 0.
+    enters while the one before still leaves, so a command pays fill and drain once and not for each fold. Raises
+    ConfigError for sizes below 1 or a rate <= 0.
     """
 
     rows: int
@@ -180,7 +181,9 @@ class ArrayShape:
         """Raise ConfigError when an option is set that ``dataflow`` gives no meaning to."""
         for option in options:
             if getattr(self, option):
-                raise ConfigError(f"array option '{option}: true' has no meaning for dataflow '{dataflow}'")
+                raise ConfigError(
+                    f"array option '{option}: true' has no meaning for dataflow '{dataflow}'; allowed false"
+                )
 
 
 class EdgeStream(NamedTuple):

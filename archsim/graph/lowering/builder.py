@@ -24,7 +24,7 @@ from archsim.ops.kit.steps import join, requantise
 
 
 class LayerBuilder:
-    """The Builder (``archsim.ops.kit.builder``) of one graph."""
+    """The ``WorkloadBuilder`` (archsim.ops.kit.builder, which says what its methods do) of one graph."""
 
     def __init__(self, graph: Graph) -> None:
         """``graph``: inferred, without aliases, fused."""
@@ -47,39 +47,39 @@ class LayerBuilder:
     # what operators ask
 
     def shape(self, name: str) -> Shape:
-        """Logical shape of a value."""
+        """See ``WorkloadBuilder.shape``."""
         return self._values[name].shape
 
     def value(self, name: str) -> GraphValue:
-        """A value of the graph, or one added by ``constant``."""
+        """See ``WorkloadBuilder.value``."""
         return self._values[name]
 
     def dims(self, name: str) -> tuple[str, ...]:
-        """Dim names for the logical axes of a value: n, c, (o,) p, q for images, d0, d1, ... otherwise."""
+        """See ``WorkloadBuilder.dims``."""
         rank = len(self.shape(name))
         if name in self._images and CHANNELS_LAST_FROM <= rank <= CHANNELS_LAST_FROM + 2:
             return ("n", "c", *SPATIAL[len(SPATIAL) - (rank - 2) :])
         return tuple(f"d{axis}" for axis in range(rank))
 
     def extents(self, name: str) -> dict[str, int]:
-        """Dims of a value with their extents, in memory order."""
+        """See ``WorkloadBuilder.extents``."""
         shape, dims = self.shape(name), self.dims(name)
         return {dims[axis]: shape[axis] for axis in memory_order(shape, name in self._images)}
 
     def layout(self, name: str) -> LogicalLayout | None:
-        """Where an input or activation lies now; None for constants."""
+        """See ``WorkloadBuilder.layout``."""
         return self._layouts.get(name)
 
     def home(self, name: str) -> LogicalLayout | None:
-        """Where a layer writes a value; None for inputs, constants and views."""
+        """See ``WorkloadBuilder.home``."""
         return self._home.get(name)
 
     def folded_shift(self, node: GraphNode) -> bool:
-        """Whether a fused scale and shift needs a bias."""
+        """See ``WorkloadBuilder.folded_shift``."""
         return folds_shift(self.graph, node)
 
     def steps(self, node: GraphNode, first: VectorStep) -> tuple[VectorStep, ...]:
-        """``first`` followed by the activation fused into ``node``."""
+        """See ``WorkloadBuilder.steps``."""
         following: list[VectorStep] = []
         for other in node.fused:
             found = find(other.op)
@@ -88,7 +88,7 @@ class LayerBuilder:
         return join(first, tuple(following))
 
     def original(self, name: str) -> str:
-        """The value of the graph that ``name`` is, or is a copy of."""
+        """See ``WorkloadBuilder.original``."""
         while name in self._origins:
             name = self._origins[name]
         return name
@@ -96,7 +96,7 @@ class LayerBuilder:
     # what operators emit
 
     def constant(self, name: str, shape: Shape) -> str:
-        """Declare a constant made by folding (a bias from a batch normalisation); returns its name, a new one."""
+        """See ``WorkloadBuilder.constant``."""
         while name in self._values:
             name += ".folded"
         self._values[name] = GraphValue(name, shape, "constant")
@@ -115,7 +115,7 @@ class LayerBuilder:
         guards: tuple[Guard, ...] = (),
         name: str = "",
     ) -> None:
-        """Emit one layer. Dims are cut where an input is a factored view; inputs that cannot be read so are copied."""
+        """See ``WorkloadBuilder.layer``."""
         readings, splits = read_all(reads, self.layout, self.copied, parts.free)
         dims = _cut(extents, splits)
         order = _packing(parts, readings, splits)
@@ -157,14 +157,14 @@ class LayerBuilder:
         self.views[node.name] = ViewNode(node.name, node.op, layout.root)
 
     def joined(self, node: GraphNode) -> None:
-        """Declare a joining node's output present: its inputs were written or copied into their parts of it."""
+        """See ``WorkloadBuilder.joined``."""
         output = node.outputs[0]
         self._layouts[output] = self._home[output]
         if not any(layer.name == node.name or layer.name.startswith(f"{node.name}[") for layer in self.layers):
             self.views[node.name] = ViewNode(node.name, node.op, self._home[output].root)
 
     def copy_into(self, node: GraphNode, index: int, target: LogicalLayout) -> None:
-        """Copy input ``index`` of a joining node into its part ``target`` of the output."""
+        """See ``WorkloadBuilder.copy_into``."""
         source, output = node.inputs[index], node.outputs[0]
         part_name = f"{output}[{index}]"
         self._origins[part_name] = source
@@ -173,7 +173,7 @@ class LayerBuilder:
         self._copy(node, source, part_name, output, f"{node.name}[{index}]")
 
     def copied(self, name: str, *, rows: bool = False) -> LogicalLayout:
-        """Copy a value into a tensor of its own (row-major if ``rows``); later readers use the copy."""
+        """See ``WorkloadBuilder.copied``."""
         node = self._producer.get(name) or GraphNode(name, "Input", (), (name,))
         target = f"{name}.copy"
         while target in self._values:

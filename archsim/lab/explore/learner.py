@@ -43,7 +43,7 @@ class Learner:
         self._batch: list[Trial] = []
 
     def ask(self) -> list[Choices]:
-        """See ``Method.ask``."""
+        """See ``SearchMethod.ask``."""
         self._batch = []
         asked = []
         for _ in range(min(self._size, self._problem.spent - len(self._asked))):
@@ -54,7 +54,7 @@ class Learner:
         return asked
 
     def tell(self, outcomes: Sequence[PointOutcome]) -> None:
-        """See ``Method.tell``. A point without costs is pruned, and further from what is allowed than any other."""
+        """See ``SearchMethod.tell``. A point without costs is pruned: further from what is allowed than any other."""
         from optuna.trial import TrialState
 
         for trial, outcome in zip(self._batch, outcomes, strict=True):

@@ -55,9 +55,9 @@ class SingleBatch:
         self._points = sorted(points)
 
     def ask(self) -> list[Choices]:
-        """See ``Method.ask``."""
+        """See ``SearchMethod.ask``."""
         asked, self._points = self._points, []
         return asked
 
     def tell(self, outcomes: Sequence[PointOutcome]) -> None:
-        """See ``Method.tell``."""
+        """See ``SearchMethod.tell``."""

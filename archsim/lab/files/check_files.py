@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
+from archsim.base import registry
 from archsim.base.errors import ConfigError, nearest
 from archsim.energy.chip import tables_for
 from archsim.energy.dram import read_dram
@@ -15,11 +16,34 @@ from archsim.lab.run.fits import check_fit
 from archsim.lab.run.job import ASM, Job, load_chip, load_workload, read_program
 from archsim.report.kit.number_format import counted
 from archsim.spec.load import load, names, where
-from archsim.spec.locate import is_file
+from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import read
 
 SUFFIXES = (".yaml", ".yml", ".txt", ASM)  # beside those of models
 TABLES = (".csv",)  # of models too, but also of traces and results, which say nothing of what they are
+
+
+def files_of(name: str) -> list[Path]:
+    """The file ``name``, or every file that comes with archsim or a plugin under that name: a chip, a model, a table.
+
+    Raises ConfigError for a name that nothing has.
+    """
+    if is_file(Path(name)) or Path(name).name != name or Path(name).suffix:
+        return [Path(name)]
+    folders = [folder for folder, kind in registry.FOLDERS.items() if kind.variable == registry.CONFIGS_VARIABLE]
+    known = [config_files(folder) for folder in folders] + [_shipped_models()]
+    found = [files[name] for files in known if name in files]
+    if not found:
+        names = sorted({each for files in known for each in files})
+        said = f"{name}: no such file, and nothing of that name comes with archsim or a plugin"
+        raise ConfigError(f"{said}{nearest(name, names)}")
+    return list(dict.fromkeys(found))
+
+
+def _shipped_models() -> Mapping[str, Path]:
+    from archsim.frontend import catalogue
+
+    return catalogue.models()
 
 
 def check_file(path: Path) -> str:

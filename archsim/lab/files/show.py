@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from archsim.base import registry
 from archsim.base.errors import ConfigError, nearest
 from archsim.base.units import si
+from archsim.facts.dataflows import catalogue as dataflows
 from archsim.lab.files import schemas
 from archsim.spec.locate import config_files
 
@@ -51,8 +52,8 @@ def _schemas() -> ShownLines:
 def _chips() -> ShownLines:
     from archsim.spec.load import load, names
 
-    chips = [load(name) for name in names()]
-    return [(chip.name, chip.description or _shape(chip)) for chip in chips]
+    chips = {name: load(name) for name in names()}
+    return [(name, chip.description or _shape(chip)) for name, chip in chips.items()]
 
 
 def _shape(found: Architecture) -> str:
@@ -78,6 +79,10 @@ def _extensions(folder: str) -> ShownLines:
     """Extensions of a kind by name, with the first line of what each says of itself."""
     kind = extension_kinds()[folder]
     return [(name, registry.first_line(kind, name)) for name in registry.modules(kind)]
+
+
+def _dataflows() -> ShownLines:
+    return [(name, dataflows.get(name).SUMMARY) for name in dataflows.names()]
 
 
 def _passes() -> ShownLines:
@@ -143,7 +148,7 @@ _LISTS: Mapping[str, Callable[[], ShownLines]] = {
     "dram": partial(_extensions, "dram_standards"),
     "technologies": partial(_files, "technology"),
     "links": partial(_files, "links"),
-    "dataflows": partial(_extensions, "dataflows"),
+    "dataflows": _dataflows,
     "topologies": partial(_extensions, "topologies"),
     "operators": _operators,
     "passes": _passes,
