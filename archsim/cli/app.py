@@ -64,24 +64,35 @@ def dram(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="CSV or parquet: cycle or time_ns, address, write.")],
     standard: Annotated[str, typer.Option(metavar="NAME", help="A DRAM standard; 'show dram' lists them.")],
     speed: Annotated[int, typer.Option(metavar="MT/S", min=1, help="Transfers per second and pin, in millions.")],
-    channels: Annotated[int, typer.Option(min=1, metavar="N", help="The address bits above a burst choose one.")] = 1,
-    width: Annotated[int | None, typer.Option(metavar="BITS", min=1, help="Of a channel; as usual if absent.")] = None,
-    capacity: Annotated[str | None, typer.Option(metavar="SIZE", help="Of all channels, such as '8 GiB'.")] = None,
+    channels: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Channels; the address bits above a burst choose one.")
+    ] = 1,
+    width: Annotated[
+        int | None, typer.Option(metavar="BITS", min=1, help="Data bits of a channel. Default: the standard's usual.")
+    ] = None,
+    capacity: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Bytes of all channels, such as '8 GiB'.")
+    ] = None,
     map_: Annotated[
-        str, typer.Option("--map", metavar="MAP", help="RoBaRaCoCh, MOP4CLXOR or fields from the highest bit down.")
+        str,
+        typer.Option(
+            "--map",
+            metavar="MAP",
+            help="Order of the address: RoBaRaCoCh, MOP4CLXOR or fields from the highest bit down.",
+        ),
     ] = "RoBaRaCoCh",
     rows: Annotated[
-        opt.RowsChoice, typer.Option(help="Keep rows open, close them behind the last access, or idle ones.")
+        opt.RowsChoice, typer.Option(help="Keep rows open, close them behind their last access, or close idle ones.")
     ] = (opt.RowsChoice.OPEN),
     row_timeout: Annotated[
-        str | None, typer.Option(metavar="TIME", help="With --rows timeout: idle time of a row, 100 ns if absent.")
+        str | None, typer.Option(metavar="TIME", help="With --rows timeout: how long a row may idle. Default: 100 ns.")
     ] = None,
-    refresh: Annotated[opt.RefreshChoice, typer.Option(help="All banks of a rank at once, bank by bank, or never.")] = (
-        opt.RefreshChoice.ALL_BANK
-    ),
+    refresh: Annotated[
+        opt.RefreshChoice, typer.Option(help="Refresh all banks of a rank at once, bank by bank, or never.")
+    ] = (opt.RefreshChoice.ALL_BANK),
     ipc: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Requests offered a cycle over all channels; 8 for each if absent."),
+        typer.Option(min=1, metavar="N", help="Requests offered in a cycle, over all channels. Default: 8 for each."),
     ] = None,
     out: opt.PartOutOption = None,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
@@ -108,10 +119,12 @@ def dram(
 
 @app.command()
 def validate(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="dram, mapping, noc or systolic")],
-    reference: Annotated[Path | None, typer.Option(metavar="DIR", help="Reference data in the same format.")] = None,
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help="What is compared: dram, mapping, noc or systolic.")],
+    reference: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Take reference data of the same format from here.")
+    ] = None,
     allow_skipped: Annotated[
-        bool, typer.Option("--allow-skipped", help="Rows that have a threshold and could not be scored are no failure.")
+        bool, typer.Option("--allow-skipped", help="Do not fail where rows with a threshold could not be scored.")
     ] = False,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
@@ -143,7 +156,9 @@ def show(
     ],
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="With 'chips': print this one resolved; with 'schema': its JSON."),
+        typer.Argument(
+            metavar="[NAME]", help="With 'chips': print this chip resolved; with 'schema': print this JSON Schema."
+        ),
     ] = None,
 ) -> None:
     """What exists, one line each."""
@@ -165,11 +180,14 @@ def show(
 def check(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Chips, workloads, models, mappings, sweeps, Programs, ...; names too."),
+        typer.Argument(
+            metavar="FILE...",
+            help="Chips, models, mappings, sweeps, Programs, ...: files, or names of what is shipped.",
+        ),
     ],
     on: Annotated[
         str | None,
-        typer.Option(metavar="CHIP", help="The FILEs are models, by name too: has this chip all that they need?"),
+        typer.Option(metavar="CHIP", help="The FILEs are models: has this chip all that they need?"),
     ] = None,
     dtype: opt.DtypeOption = None,
     set_: opt.SetOption = None,

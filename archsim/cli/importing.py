@@ -21,12 +21,14 @@ def import_(
     from_: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="TOOL", help="timeloop, accelforge, zigzag or scalesim; told by what FILEs hold."
+            "--from",
+            metavar="TOOL",
+            help="timeloop, accelforge, zigzag or scalesim. Default: told by what the FILEs hold.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="A folder for what is written, or a .yaml file for one. Absent: on stdout."),
+        typer.Option(metavar="PATH", help="Write into this folder, or one file as this .yaml. Default: on stdout."),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing and exit 2 where a key is refused, unknown or left out.")

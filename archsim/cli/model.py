@@ -25,7 +25,7 @@ def run(
     dtype: opt.DtypeOption = None,
     set_: opt.SetOption = None,
     require: Annotated[
-        list[str] | None, typer.Option(metavar="'KEY<=NUMBER'", help="Exit 1 unless it holds; repeatable.")
+        list[str] | None, typer.Option(metavar="'KEY<=NUMBER'", help="Exit 1 unless this holds; repeatable.")
     ] = None,
     why: Annotated[
         bool, typer.Option("--why", help="What would help? Simulate again with each part enlarged.")
@@ -38,7 +38,9 @@ def run(
     on_unsupported: opt.UnsupportedOption = opt.UnsupportedChoice.ERROR,
     fidelity: Annotated[
         opt.FidelityChoice | None,
-        typer.Option(help="DRAM by commands and network by flits, or measured rates and links. Default: the chip's."),
+        typer.Option(
+            help="exact: DRAM by commands, network by flits; fast: by measured rates and by links. Default: the chip's."
+        ),
     ] = None,
     warm: Annotated[
         int | None, typer.Option(min=2, metavar="N", help="Run N times; the last interval gives the throughput.")
@@ -194,10 +196,10 @@ def verify(
     ] = None,
     interleavings: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Orders of commands to try. Default: 1; 20 for a Program text."),
+        typer.Option(min=1, metavar="N", help="Orders of commands to try. Default: 1, or 20 for a Program text."),
     ] = None,
     numbers: Annotated[
-        opt.VerifyNumbers, typer.Option(help="In real numbers, in the chip's integers, or both.")
+        opt.VerifyNumbers, typer.Option(help="Compute in real numbers, in the chip's integers, or both.")
     ] = opt.VerifyNumbers.BOTH,
     inputs: Annotated[
         Path | None, typer.Option(metavar="FILE.npz", help="Inputs and weights by name; the others are drawn.")

@@ -39,27 +39,36 @@ def noc(
     topology: Annotated[str, typer.Option(metavar="NAME", help="mesh, torus, ring, crossbar, ...: 'show topologies'.")],
     shape: Annotated[str, typer.Option(metavar="AxB", help="Routers along each dimension; the topology says which.")],
     traffic: Annotated[
-        str, typer.Option(metavar="NAME", help="uniform, transpose, bitcomp, tornado, hotspot_A_B, ...")
+        str,
+        typer.Option(metavar="NAME", help="Who sends to whom: uniform, transpose, bitcomp, tornado, hotspot_A_B, ..."),
     ] = "uniform",
     packet: Annotated[int, typer.Option(min=1, metavar="FLITS", help="Flits of a packet.")] = 1,
     rates: Annotated[
-        str | None, typer.Option(metavar="R,R", help="Flits per node and cycle; absent: up to saturation.")
+        str | None,
+        typer.Option(metavar="R,R", help="Offered loads, in flits per node and cycle. Default: up to saturation."),
     ] = None,
     trace: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Instead: CSV or parquet with cycle, source, target, flits.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Send these packets instead: CSV or parquet with cycle, source, target, flits."
+        ),
     ] = None,
     vcs: Annotated[int, typer.Option(metavar="N", help="Virtual channels of each port.")] = 4,
-    buffer: Annotated[int, typer.Option(metavar="FLITS", help="Of each virtual channel.")] = 8,
-    routing: Annotated[RouteOrder, typer.Option(help="Dimensions first to last, or last to first.")] = RouteOrder.XY,
-    routing_delay: Annotated[int, typer.Option(metavar="CYCLES", help="For a route; 0: looked up ahead.")] = 1,
+    buffer: Annotated[int, typer.Option(metavar="FLITS", help="Flits that a virtual channel holds.")] = 8,
+    routing: Annotated[
+        RouteOrder, typer.Option(help="Go along the dimensions first to last, or last to first.")
+    ] = RouteOrder.XY,
+    routing_delay: Annotated[
+        int, typer.Option(metavar="CYCLES", help="Cycles to find a route; 0: a router ahead has found it.")
+    ] = 1,
     link_delay: Annotated[
-        int | None, typer.Option(metavar="CYCLES", help="Of each link; absent: the topology's own.")
+        int | None, typer.Option(metavar="CYCLES", help="Cycles of each link. Default: the topology's own.")
     ] = None,
     links: Annotated[str | None, typer.Option(metavar="A-B,C-D", help="The links of a point_to_point network.")] = None,
-    fidelity: Annotated[NocFidelity, typer.Option(help="Flit by flit, or links reserved packet by packet.")] = (
+    fidelity: Annotated[NocFidelity, typer.Option(help="Simulate flit by flit, or reserve links packet by packet.")] = (
         NocFidelity.FLIT
     ),
-    seed: Annotated[int, typer.Option(min=0, max=2**30 - 3, help="Of the traffic.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**30 - 3, metavar="N", help="Seed of the traffic.")] = 0,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the curve: .png, .svg or .pdf.")] = None,
     out: opt.PartOutOption = None,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,

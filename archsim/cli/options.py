@@ -89,15 +89,19 @@ BatchOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="Sampl
 ObjectiveOption = Annotated[ObjectiveChoice, typer.Option(help="What the mapping minimises.")]
 DtypeOption = Annotated[
     str | None,
-    typer.Option(metavar="DTYPE", help="int8, bf16, or by role: w=int8,a=bf16. Default: the chip's."),
+    typer.Option(metavar="DTYPE", help="Number format: int8, bf16, or by role, w=int8,a=bf16. Default: the chip's."),
 ]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set a key of the chip; repeatable.")
 ]
-UnsupportedOption = Annotated[UnsupportedChoice, typer.Option(help="Unknown operators: refuse, or run on the host.")]
+UnsupportedOption = Annotated[
+    UnsupportedChoice, typer.Option(help="Refuse operators that are not known, or run them on the host.")
+]
 LookupsOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NODE=PATTERN", help="Rows that a node looks up: 'zipf(exponent=1, seed=0)'; repeatable."),
+    typer.Option(
+        metavar="NODE=PATTERN", help="Which rows a node looks up, such as 'zipf(exponent=1, seed=0)'; repeatable."
+    ),
 ]
 ParameterOption = Annotated[
     list[str] | None,
@@ -114,7 +118,9 @@ SearchOption = Annotated[
 ]
 MemoryOption = Annotated[
     str | None,
-    typer.Option("--limit-memory", metavar="SIZE", help="Stop with a message there; 80 % of what is free if absent."),
+    typer.Option(
+        "--limit-memory", metavar="SIZE", help="Stop with a message at this much memory. Default: 80 % of what is free."
+    ),
 ]
 PartOutOption = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Write numbers as JSON and csv, and reports, into DIR.")

@@ -15,19 +15,24 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.yaml", help="Chip, models, axes, constraints, objectives.")],
+    spec: Annotated[
+        Path, typer.Argument(metavar="SPEC.yaml", help="A file with chip, models, axes, constraints and objectives.")
+    ],
     jobs: Annotated[
         int | None,
-        typer.Option("-j", "--jobs", min=1, metavar="N", help="Processes; one a processor if absent."),
+        typer.Option("-j", "--jobs", min=1, metavar="N", help="Processes. Default: one for each processor."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a sweep into the same --out stopped.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a sweep into the same --out that was stopped.")
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where results go; the folder NAME of the sweep if absent.")
+        Path | None, typer.Option(metavar="DIR", help="Where results go. Default: a folder called as the sweep.")
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS|FILE", help="Instead of -j: a Dask scheduler (tcp://host:8786) or a cluster file."
+            metavar="ADDRESS|FILE",
+            help="Run on a cluster instead: a Dask scheduler (tcp://host:8786) or a cluster file.",
         ),
     ] = None,
     dry_run: Annotated[
