@@ -6,7 +6,8 @@ vector unit and host over their own commands, on-chip memories over all but the 
 Windows tile [0, latency); a last one shorter than the others is part of the one before, so no window is
 shorter than stated (unless the run is), their mean is the average power and the peak is at least that.
 
-Energy by part in equal windows of the run, placed as ``power`` places it; everything sums to the total exactly.
+Charts ask for equal windows of the run instead: the energy of each part is placed in them in the same way, in whole
+zeptojoules, so that the windows sum to the total exactly.
 """
 
 from __future__ import annotations

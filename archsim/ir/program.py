@@ -23,7 +23,7 @@ elements as they are, so both ends have one scale and zero; accumulators have th
 vector unit computes in real numbers, rounds half to even into its destination's elements and clamps there. An element
 of 0 in a clipped place means the destination's ``zero``.
 
-Classes of values that many things share, so that nobody may change one.
+Sharing. Many commands share one object of these classes, so nobody may change one.
 """
 
 from __future__ import annotations

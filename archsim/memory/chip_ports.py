@@ -14,8 +14,6 @@ touched: they cost no arithmetic but the comparison.
 An overfull port whose commands no other port holds up, and no bank, is a ``pool``: a start or an end there changes one
 number. Wherever ports hold up the same commands, each start and end gives all of these their paces anew (``fair``).
 Once overfull, a port stays a pool until it is empty or another port interferes.
-
-Ports of the banks of a port, while some commands load them unevenly and one of them may be overfull.
 """
 
 from __future__ import annotations

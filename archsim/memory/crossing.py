@@ -21,8 +21,6 @@ first edge after that.
 
 Not modelled: a shared SRAM that is slower than the network does not hold up messages; the streams on ports go on evenly
 beside them, no faster than the link of a core carries the flits.
-
-Rows by index over the network: which of them go together, and from where to where.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each stage begins in the callback of the event that ends the one before, so parts overtake one another as they can.
 
-How much of a move a DRAM is asked for at once, when it is asked in parts.
+Where a DRAM is asked in parts, a limit says for how many bursts of the move it is asked at once.
 """
 
 from __future__ import annotations

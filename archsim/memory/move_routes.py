@@ -1,10 +1,9 @@
 """What of a move crosses the network: from where to where, in which parts.
 
-Cutting strided bytes in parts, in the order in which a move goes through them.
-
-A contiguous run that is longer than a part is cut from its start on, the last piece is what is left. Shorter runs go
-together, as many as fit: whole inner extents first, then a stretch of the next one. So every part is strided bytes too,
-and parts never hold bytes of two steps of an outer extent.
+Parts follow one another in the order in which the move goes through its bytes. A contiguous run that is longer than a
+part is cut from its start on; the last piece is what is left. Shorter runs go together, as many as fit: whole inner
+extents first, then a stretch of the next one. So every part is strided bytes too, and parts never hold bytes of two
+steps of an outer extent.
 """
 
 from __future__ import annotations

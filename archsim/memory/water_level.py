@@ -5,11 +5,10 @@ demand if less. The command that this slows most gets its pace, its use of every
 command then leaves at one port because another one holds it up is divided in the same way, until everyone who is slowed
 is on a port that is full.
 
-What is left of a port during water filling, rounded for the search and exact where it decides.
-
-No command takes more of a port than that port's level, so levels only rise while paces are given: a port passes its
-demands once, in rising order, on floating-point numbers. Whatever they leave open (``NEAR``) is decided by rational
-numbers, which are added only for a port that may be the next to decide, each once.
+What is left of a port is rounded for the search, and exact where it decides. No command takes more of a port than that
+port's level, so levels only rise while paces are given: a port passes its demands once, in rising order, on
+floating-point numbers. Whatever they leave open (``NEAR``) is decided by rational numbers, which are added only for a
+port that may be the next to decide, each once.
 """
 
 from __future__ import annotations

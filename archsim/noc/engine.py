@@ -2,11 +2,10 @@
 
 The states of both fidelities have the same records of messages and trees, the same lists and the same counts.
 
-Packets to several nodes: trees of the routes to each, one copy of a flit on each link.
-
-The tree is the union of the routes, so each router has one way in. Branches go on as they can; a flit leaves a buffer
-when all have sent it. A packet must fit in one buffer: then a branch that is held up holds up no more than its router.
-Source: Duato, Yalamanchili, Ni: Interconnection Networks, section 5.5 (tree-based multicast with virtual cut-through).
+A packet to several nodes follows a tree, with one copy of a flit on each link. The tree is the union of the routes to
+each node, so each router has one way in. Branches go on as they can; a flit leaves a buffer when all have sent it. A
+packet must fit in one buffer: then a branch that is held up holds up no more than its router. Source: Duato,
+Yalamanchili, Ni: Interconnection Networks, section 5.5 (tree-based multicast with virtual cut-through).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Time inside is counted in cycles of the network's clock by compiled code (compil
 compiled/reserve.py, ``link``); this class cuts messages into packets, knows the way from each node to those it sends
 to, keeps the records of messages under way and turns picoseconds into edges and back.
 
-The batches of messages that a network is given, as its compiled code reads them; each is worked out once.
+Batches of messages are worked out once, as the compiled code reads them, and kept for the next time.
 """
 
 from __future__ import annotations

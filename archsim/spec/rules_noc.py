@@ -1,6 +1,6 @@
 """Rules on networks: what they join, where shared memories are attached, and what fits in their routers.
 
-Rules on networks in networks, and on links between chips: what each level states, and how fast its links are.
+For networks in networks and for links between chips: what each level states, and how fast its links are.
 """
 
 from __future__ import annotations

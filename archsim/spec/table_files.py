@@ -1,6 +1,7 @@
 """Reading of table files: validated by their schema, errors with file:line:column and key path.
 
-Physical links by name: `phy: ucie_advanced` stands for the numbers of a file in configs/links, and their sources.
+A link may be named instead of stated: `phy: ucie_advanced` stands for the numbers of a file in configs/links, and for
+their sources.
 """
 
 from __future__ import annotations

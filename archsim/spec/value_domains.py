@@ -1,11 +1,10 @@
-"""A domain: what a value of a file may be, as one object that checks, converts, and says what is allowed.
+"""Domains: what a value of a file may be, as one object that checks, converts, and says what is allowed.
 
 A ``Domain`` stands in the annotation of a schema field. Validation, error messages, the documentation page and the
 JSON Schemas for editors all come from it.
 
-What lists in a file may be: texts, parts, subsets of names, sequences of numbers, places, rows of a table.
-
-What single values of files may be: quantities, numbers, words, flags, texts, names. Lists: ``domains_lists``.
+There are domains of single values (quantities, numbers, words, flags, texts, names) and of lists (texts, parts, subsets
+of names, sequences of numbers, places, rows of a table).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Format: https://timeloop.csail.mit.edu/v4/input-formats and, of version 3,
 https://timeloop.csail.mit.edu/previous_versions/timeloop-accelergy-v3/timeloop/input-formats. Bandwidths are words a
 cycle, energies pJ an action of ``width`` bits, which Timeloop takes from Accelergy's reference table (``ERT``).
 
-The two forms of Timeloop's architectures as one chain: fan-outs and components, outermost first.
+Both forms of an architecture are read into one chain of fan-outs and components, outermost first.
 """
 
 from __future__ import annotations

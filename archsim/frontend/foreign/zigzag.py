@@ -4,8 +4,6 @@ Format: https://kuleuven-micas.github.io/zigzag (hardware.rst, workload.rst, map
 bits, rates bits a cycle, costs pJ of an access of a port's width. Memories are listed inner first; one is shared by
 all units along its ``served_dimensions``. Two forms of ports are read: counts (``r_port``) with widths ``r_bw``,
 ``w_bw``, and a list of named ports with ``bandwidth_max``.
-
-Ports of a ZigZag memory in both forms as bits a cycle of each direction.
 """
 
 from __future__ import annotations

@@ -9,10 +9,9 @@ depthwise: every channel has its own filters. What follows the last expected fie
 says so where it has a name or a number; sparsity is not modelled and says so. A row without a name is called by its
 shape (``archsim.frontend.names``), a name that stands above already gets its line.
 
-Which column of a SCALE-Sim topology is which: by the names of its header, where that has all of them.
-
-Files whose header says nothing that is known, or that have none, are read by position. A column behind the sizes is a
-second stride, a number of products or sparsity: the first one as its value says, others where their names say so.
+Columns are told by the names of the header where it has all of them, else by their positions. A column behind the sizes
+is a second stride, a number of products or sparsity: the first such column by its value, others where their names say
+so.
 """
 
 from __future__ import annotations

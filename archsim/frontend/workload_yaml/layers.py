@@ -1,6 +1,6 @@
 """The kinds of layer entries, one small function each: options of the file to nodes of the graph.
 
-The entry that looks rows of a table up.
+The entry that looks rows of a table up says, too, by which pattern they are drawn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A graph to a Workload: all graph passes, then each node in turn through its family.
 
-Operators without a rule, run on the host: whole tensors go there and back.
+Where the user allows it, an operator without a rule becomes a layer of the host: whole tensors go there and back.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Assembly listing -> Program. Errors are ProgramError with file:line, what was expected and the nearest name.
 
-One command line: ``OP name [extents]`` and clauses in any order.
+A command stands on one line: ``OP name [extents]``, then clauses in any order.
 """
 
 from __future__ import annotations

@@ -20,10 +20,8 @@ constraints:
 All but the schema may be left out; of a layer its name, unit, kind and nodes are needed. ``bound_cycles``, ``space``,
 ``evaluated``, ``proof`` and ``simulated_cycles`` say what a search found.
 
-Keys of a mapping in a file, defined once: how each is read, what it may be as JSON, what it means, its default.
-
-Files with thousands of entries are read so (mappings). The JSON Schemas that editors take are made of the same
-tables.
+Each key is defined once, in a table: how it is read, what it may be as JSON, what it means, its default. Mappings have
+thousands of entries, which tables read fast; the JSON Schemas that editors take are made of the same tables.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ layers:
   steps:
   - relu passes 1
 
-A workload's text form, read and judged as a whole: what the checker refuses is said with its place in the file.
+The text is read and judged as a whole; what the checker of Workloads refuses is said with its place in the file.
 """
 
 from __future__ import annotations

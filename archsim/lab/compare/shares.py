@@ -6,10 +6,9 @@ Time is in cycles, or in seconds (cycles over the clock) where the runs to be co
     arrays     the mean array's time: 'busy', 'idle', ... and, layer by layer, 'cause.operand' of what it waited for
     critical   the critical path by layer and cause
 
-Two totals split by the same keys, as numbers whose columns and differences sum exactly.
-
-Whole numbers stay whole. Others are put on one grid for both columns, the power of two that is the larger total's last
-bit: sums and differences on it need no more bits than a float has, so they hold bit for bit in any order.
+Two totals that are split by the same keys become columns whose sums and differences are exact. Whole numbers stay
+whole. Others are put on one grid for both columns, the power of two that is the larger total's last bit: sums and
+differences on it need no more bits than a float has, so they hold bit for bit in any order.
 """
 
 from __future__ import annotations

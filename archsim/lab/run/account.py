@@ -5,9 +5,8 @@ DRAM bytes are bytes on the pins (whole bursts), also per layer, so that layers 
 order, views behind the layer they are a view of, then what the model does not name, ``_host`` and ``_static``. A row
 without critical cycles is bound by the largest share of its arrays' time, else by compute.
 
-Multiply-accumulates by who does them: arrays, vector units, the host. Together they are those of the workload.
-
-What the arrays' own time in each layer consists of, beside waiting: useful work and why the rest of it was none.
+Arrays, vector units and the host together do the MACs of the workload. The arrays' own time in a layer, waiting apart,
+is split into useful work and the reasons why the rest of it was none.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The tables of a run in other programs' formats: CSV, Excel, Parquet; to publish as LaTeX and Markdown.
 
-A run as tables for other programs, from its summary alone: figures, causes, waits by layer, energy by part, layers.
-
-Raw tables have base units and say them in ``attrs['units']``; published ones have one unit a column, in its head.
+All are made from the summary alone: figures, causes, waits by layer, energy by part, layers. Raw tables have base units
+and say them in ``attrs['units']``; published ones have one unit a column, in its head.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Which models of DRAM and network a run uses: what was asked for, else the exact ones where they are affordable.
 
-What a Program asks of a memory and of a network, at most: before it runs, with all extents in full.
+What they would cost is told before the Program runs, by the most that it can ask of a memory and of a network: all its
+extents in full.
 """
 
 from __future__ import annotations

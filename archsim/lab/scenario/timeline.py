@@ -3,9 +3,8 @@
 The most urgent waiting frame runs to its end, or, where runs may be cut, to the first cut at which a more urgent one
 waits; it goes on later from there. A chip that sleeps whenever no frame waits wakes at the next one's release.
 
-The steady timeline: whole hyperperiods, mostly one, that begin as they end and so repeat.
-
-A chip that sleeps may need several: it wakes late for one frame, and has no time to sleep before the next.
+The steady timeline is made of whole hyperperiods, mostly one, that begin as they end and so repeat. A chip that sleeps
+may need several: it wakes late for one frame, and has no time to sleep before the next.
 """
 
 from __future__ import annotations

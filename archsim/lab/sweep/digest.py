@@ -1,6 +1,6 @@
 """What the table of a sweep says, as plain data for its pages: by model its points, front, what matters, sentences.
 
-What bounds a point: where the MAC slots of its arrays went that did no useful work.
+What bounds a point is told by its arrays' MAC slots: where those went that did no useful work.
 """
 
 from __future__ import annotations

@@ -11,10 +11,8 @@ fidelity: cost | fast | exact                    # cost: the analytic model alon
 search: {method: grid | random | qmc | nsga2 | tpe, trials: 200, seed: 1}
 limits: {time: 10 min, memory: 4 GiB}            # of a point
 
-The part of a sweep file that its grammar takes, so that the rest can be judged in the same round.
-
-A key that is wrong, or an item of a list that is, is left out, and what is right is read as if the file said only that:
-whoever reads the messages of a file mends all that is wrong with it at once.
+All that is wrong with a file is told at once. So a key that its grammar refuses, or an item of a list, is left out, and
+the rest is judged as if the file said only that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What is said while a sweep goes on: rows done, time left, their rate, how many failed, the best so far.
-
-How fast a sweep goes: rows worked out, and points a minute.
-"""
+"""What is said while a sweep goes on: rows done, points a minute, time left, how many failed, the best so far."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The grammar of sweep files: keys and what they may be; what they mean together is in ``form`` and ``resolve``.
+"""The grammar of sweep files: keys and what they may be, among them durations up to hours and sizes of memory.
 
-Quantities of the files of a sweep: durations up to hours, sizes.
+What the keys mean together is judged in ``form`` and ``resolve``.
 """
 
 from __future__ import annotations

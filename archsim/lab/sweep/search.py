@@ -1,6 +1,6 @@
 """The search of a sweep: its axes as a problem for a method of design search.
 
-What a method of design search is told of a point: the goals of all models, by how much constraints are missed.
+Of a point that was run the method is told the goals of all models, and by how much constraints are missed.
 """
 
 from __future__ import annotations

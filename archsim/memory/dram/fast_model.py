@@ -14,8 +14,6 @@ are left open, else while transfers are under way.
 
 Not modelled: which rows earlier transfers left open, what unlike transfers cost one another beyond that mean, bursts
 that are served from queued writes. docs/dram.md states the error against the exact model, which the tests assert.
-
-Who is asking: how many of the transfers under way wait for one before them of the same asker.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Packets at the front of their buffers: the outputs that they need and the channels for which they may ask there.
 
-Where flits lie, and where a packet's branches are kept.
-
-Packets with two equally short ways: the network's stream of random numbers chooses.
+The network's stream of random numbers chooses for a packet that has two equally short ways. A packet to several nodes
+keeps where each of its branches stands.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What reaches a router or a node in a cycle: flits, and credits for buffers that were freed.
 
-Links that take a flit for more than a cycle of the network.
-
-A link of period p (cycles for a flit, an exact ratio > 1) takes a flit in the cycle in which it becomes free: flits
-that follow one another enter every p cycles in the mean, and each is at the other end when its last part is.
+A slow link has a period p, the cycles that a flit takes, an exact ratio > 1. It takes a flit in the cycle in which it
+becomes free: flits that follow one another enter every p cycles in the mean, and each is at the other end when its last
+part is.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Nodes: queues of messages, one packet of each in turn, sent flit by flit into a free channel of the node's router.
 
-Synthetic sources: in each cycle every node makes a packet with the same probability, a message of its own.
-
-A node that still has one to send draws later, for the cycles that it missed: the messages are those of an
-unlimited queue, made at the cycle for which they were drawn.
+With synthetic traffic every node makes a packet in each cycle with the same probability, a message of its own. A node
+that still has one to send draws later, for the cycles that it missed: the messages are those of an unlimited queue,
+made at the cycle for which they were drawn.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ tree. Packets have no numbers: their flits follow one another in a channel up to
 buffer at the other end of its channel when it is sent, and counts there when it arrives; those to a node have a buffer
 too, after all of the routers'.
 
-Memory layout of links that packets reserve.
+At fidelity ``link`` an output has a record of when its link is free, and turns to come have records of their own.
 """
 
 from __future__ import annotations

@@ -9,12 +9,9 @@ link of its tree once.
 In a cycle messages join their nodes' queues first, then packets and nodes have their turns in the order in which they
 became known: the same whatever is known of later cycles.
 
-A heap of times and what happens then, in two arrays whose size the caller keeps.
-
-Turns to come, in order of time and, of one cycle, in the order in which they became known.
-
-Those of the next SPAN cycles stand in a list for each cycle, later ones in a heap, from which they move into the lists
-as time goes on: before anything else can be put there, so that each list is in order.
+Turns of the next SPAN cycles stand in a list for each cycle, later ones in a heap, which is two arrays whose size the
+caller keeps. They move from there into the lists as time goes on: before anything else can be put there, so that each
+list is in order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Shipments: messages that end together, some of which wait until a request has arrived; how they join, and end.
 
-When a message can end at the soonest: how far others may run before the network has to be asked.
+The network also says when a message can end at the soonest: so far others may run before it has to be asked.
 """
 
 from __future__ import annotations

@@ -5,15 +5,12 @@ of the channel that is next in turn; iSLIP with one round chooses: each output g
 input accepts the next output that grants, and both pointers move past the pair. A packet to several nodes sends one
 flit to all of the outputs that grant it in the same cycle.
 
-Inputs of the routers' switches ask for outputs.
+Where packets hold their outputs, one keeps its way through the switch while its flits follow one another.
 
-Packets that keep their way through a switch while their flits follow one another.
-
-Heads that ask for the switch in the cycle in which they ask for a channel ahead.
-
-They ask where one of the channels that they ask for has a credit, after the packets that have one; a head that passes
-the allocators of both leaves in that cycle, one that wins the switch alone has wasted the slot. A packet to several
-outputs that has a channel ahead at one of them is no longer a head that guesses.
+A speculative router lets heads ask for the switch in the cycle in which they ask for a channel ahead. They ask where
+one of the channels that they ask for has a credit, after the packets that have one; a head that passes the allocators
+of both leaves in that cycle, one that wins the switch alone has wasted the slot. A packet to several outputs that has a
+channel ahead at one of them is no longer a head that guesses.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Timelines of the slowest layers, small enough to be stored: stretches per unit in whole cycles.
 
-A stretch is ``[start, end, cause, state]``; state is ``work`` (the unit runs a command of the layer),
-``other`` (a command of another layer) or ``wait`` (a command heads the queue and has not started). Work is
-coloured by the phase of the command, a wait by its cause. Stretches shorter than a pixel are merged. Of many cores some
-are kept (``archsim.report.run.timeline``).
-
-Which cores of many a layer's timeline shows: of those that work on it the busiest, one in the middle, the idlest.
+A stretch is ``[start, end, cause, state]``; state is ``work`` (the unit runs a command of the layer), ``other`` (a
+command of another layer) or ``wait`` (a command heads the queue and has not started). Work is coloured by the phase of
+the command, a wait by its cause. Stretches shorter than a pixel are merged. Of many cores that work on a layer the
+busiest, one in the middle and the idlest are shown.
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@
 Format: "Trace Event Format" (Chromium project): complete events ``X`` with ``ts`` and ``dur`` in us, counter
 events ``C``, metadata ``M``. Waits are events of category ``wait`` before the command they delay.
 
-How full each memory's rings are over time, from the Program's tokens and the times of its commands.
-
-A slot of a ring is held from the start of the command that takes its ``free`` token to the end of the command
-that gives it back; with several readers, to the last of them.
+Counters show how full each memory's rings are, from the Program's tokens and the times of its commands: a slot of a
+ring is held from the start of the command that takes its ``free`` token to the end of the command that gives it back;
+with several readers, to the last of them.
 """
 
 from __future__ import annotations

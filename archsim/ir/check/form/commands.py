@@ -1,9 +1,8 @@
 """Commands of a Program as text: operations an engine can run, operands, extents, loop variables, formats and rates.
 
-Lookups of GATHER and SCATTER: a table that is a tensor, rows that it has, entries that the index stream has.
-
-A gather may read, and a scatter write, any row of its table, so for races and bounds the operand is the whole of its
-rows; what a scatter writes counts as written for nobody.
+The lookup of a GATHER or SCATTER must name a table that is a tensor, rows that it has and entries that the index stream
+has. Any row of the table may be read or written, so for races and bounds the operand is all of its rows; what a scatter
+writes counts as written for nobody.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Declarations of a Program: unique names, known units and memories, places inside capacities, layouts inside sizes.
 
-Who may take and give which token, and who may touch which ring: the rules that make tokens a marked graph.
+They say also who may take and give which token, and who may touch which ring: the rules that make tokens a marked
+graph.
 
-What an engine can touch on a chip with several cores: arrays and vector units the memories of their own core.
-
-The DMA engines of a core move bytes between all memories, over the network where it lies between them.
+On a chip of several cores arrays and vector units touch the memories of their own core alone; the DMA engines of a core
+move bytes between all memories, over the network where it lies between them.
 """
 
 from __future__ import annotations

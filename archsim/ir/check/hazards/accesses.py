@@ -4,12 +4,10 @@ A ring is seen as an endless **tape**: slot after slot, each ``slot_bytes`` long
 end of the previous one where its taker is flagged ``retains``. Tape byte t lies at ring byte t mod (slots x
 slot_bytes). So a halo is the same tape bytes for both slots, and a byte is reused when the tape has gone once around.
 
-Where on a ring's tape the slot begins that a queue holds at each of its accesses.
-
-All accesses of a Program in columns, so that a question is asked of all tensors and rings at once.
-
-Rows are sorted by store, kind and queue; such a **group** is what one queue reads, or writes, of one store, in its
-order. Most questions are settled for whole groups; ``store`` gives the few others their accesses one by one.
+All accesses of a Program stand in columns, so that a question is asked of all tensors and rings at once; those of rings
+with the place on the tape where the slot begins that their queue holds. Rows are sorted by store, kind and queue; such
+a **group** is what one queue reads, or writes, of one store, in its order. Most questions are settled for whole groups;
+``store`` gives the few others their accesses one by one.
 """
 
 from __future__ import annotations

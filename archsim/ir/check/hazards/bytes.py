@@ -1,9 +1,8 @@
 """Byte-exact comparison of the few operands whose bounding intervals do not settle a question.
 
-Whether queues that write parts of one tensor, in any order, keep to bytes of their own.
-
-The bytes of the tensor are painted with the queue that writes them; where two write the same, one finds the other's
-colour. They are painted in the largest grains that all offsets, runs and strides are multiples of.
+Where queues write parts of one tensor in any order, each must keep to bytes of its own: the bytes are painted with the
+queue that writes them, and where two write the same, one finds the other's colour. They are painted in the largest
+grains that all offsets, runs and strides are multiples of.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Every operand of every command as a bounding byte interval of its tensor or ring, checked to lie inside.
 
-All runs of one command text in its nest, evaluated together: offsets, extents and clips as arrays.
-
-Bounds count from a region's constant offset, so that equal texts of many cores are evaluated once.
+All runs of one command text in its nest are evaluated together: offsets, extents and clips as arrays. Bounds count from
+a region's constant offset, so that equal texts of many cores are evaluated once.
 """
 
 from __future__ import annotations

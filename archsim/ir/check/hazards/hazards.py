@@ -10,7 +10,7 @@ Three rules, in this order; each assumes the ones before it:
 They are asked of all stores together first: of what a queue reads or writes of a store as a whole, then access by
 access. What that leaves open is asked store by store.
 
-Tensors and rings that share addresses: all accesses of the earlier one happen before every write of the later.
+Where tensors and rings share addresses, all accesses of the earlier one happen before every write of the later one.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Hazards judged for whole groups: all that a queue reads, or writes, of a store, before or after all of another.
+"""Hazards judged by bounding intervals: of whole groups, then of single accesses, then byte by byte.
 
-Hazards judged access by access, of all stores at once: clears most of what whole groups leave open.
+First a whole group, all that one queue reads or writes of a store, is held against another: does it come before or
+after all of it? What that leaves open is asked access by access, of all stores at once, and clears most.
 
-The questions are those of ``access_pairs``, asked of bounding intervals; what they leave is asked there store by store.
-
-The hazards of one store, access by access: what whole groups do not settle.
-
-Bounding intervals decide almost everything; only what they cannot clear is compared byte by byte.
+The few stores that are still open are looked at one by one, each pair of accesses with the same questions; only what
+bounding intervals cannot clear is compared byte by byte.
 """
 
 from __future__ import annotations

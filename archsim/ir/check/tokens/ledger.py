@@ -1,10 +1,8 @@
-"""Who gives and takes which token, command by command: the Program reduced to its tokens.
+"""Who gives and takes which token, command by command and in columns: the Program reduced to its tokens.
 
 Every wait draws on one or more **sources**. A plain semaphore is one source with any number of giving queues.
 ``RING.full`` is one source per reading queue, given by the writer. ``RING.free`` is one source per reader, and the
 writer needs all of them: a slot is free when every reader has signalled it. So each source has one taking queue.
-
-Taking and giving of tokens, command by command, in columns.
 """
 
 from __future__ import annotations

@@ -4,14 +4,10 @@ Queues advance in any order as far as their waits allow; because every source of
 not depend on that order. A queue's clock, which counts for each queue the commands that have ended in every token-legal
 interleaving, changes at some of its waits only: each distinct one is kept once, and commands know its row.
 
-The commands that wait for others, and for which: what surely ended, and tokens of several givers.
+Clocks are worked out level by level. Waits of one level follow none of each other, so that they are merged together:
+with many cores there are few levels of many waits. Where a level has few, one after the other is faster.
 
-Vector clocks of the waits of a Program: what has ended, in any interleaving, when each of them is over.
-
-Waits of one level follow none of each other, so that their clocks are merged together: with many cores there are few
-levels of many waits. Where a level has few, one after the other is faster.
-
-Who waits for whom when the token run stops: the cycle, or the token that nobody gives.
+Where the run stops, the message says who waits for whom: the cycle of waits, or the token that nobody gives.
 """
 
 from __future__ import annotations

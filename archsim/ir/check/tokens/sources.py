@@ -3,7 +3,7 @@
 For the happens-before relation of all interleavings, the taker of ``need`` tokens of a source comes after the command
 of queue s that gives token number ``need - initial - (all that the other queues could ever give)`` of s, if positive.
 
-The end of the token run: rings as they began, semaphores at 0, no slot signalled before it was taken.
+At the end of the token run rings are as they began, semaphores at 0, and no slot was signalled before it was taken.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """A queue unrolled in columns, as the checker asks of it; the concrete commands that are looked at are made then.
 
-Loop nests unrolled in columns: which command texts run, in order, at which loop indices.
-
-What a nest runs depends on its loops and conditions alone. Cores run the same nests with other stores and tokens, so
-each distinct nest is unrolled once.
+The columns say which command texts run, in order, at which loop indices. That depends on the loops and conditions of a
+nest alone, and cores run the same nests with other stores and tokens, so each distinct nest is unrolled once.
 """
 
 from __future__ import annotations

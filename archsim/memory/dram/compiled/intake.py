@@ -1,19 +1,18 @@
-"""When the requests of a transfer may be asked for: bursts of a move, rows of a list, so many under way at once.
+"""When a transfer's requests come to the queues: how many it may have under way, and how many its askers offer a cycle.
 
-Request i is not asked for before request i - 1, nor before request i - ``most`` has ended. A burst may be taken in from
-the cycle in which the one before it in that sense has its last beat. An engine asks for a row at an edge of its own
-clock: ``setup`` edges after the row before it, and not before the first edge at or after the end that it waits for; the
-row is visible at the DRAM's first edge after that.
+*Under way.* A request is a burst of a move or a row of a list. Request i is not asked for before request i - 1, nor
+before request i - ``most`` has ended. A burst may be taken in from the cycle in which the one before it in that sense
+has its last beat. An engine asks for a row at an edge of its own clock: ``setup`` edges after the row before it, and
+not before the first edge at or after the end that it waits for; the row is visible at the DRAM's first edge after that.
 
 What ends inside a span in which channels run unordered had its column command before that span, so times are found
 between spans, and channels do not depend on one another inside one.
 
-What those who ask for bursts offer to the queues: so many a cycle, over all channels together, in their order.
-
-The bursts of an asker are numbered through all of its transfers, in order of submission. Burst s may be taken in from
-the cycle in which burst s - 1 is taken in: a full queue stops the whole stream, whatever the channels behind it. Nor
-is it offered before burst s - ``requests`` was taken in: at the asker's first edge at or after that, which the memory
-sees at its first edge after it. So at most ``requests`` enter in a cycle of the slower of the two clocks.
+*Offered.* An asker offers so many bursts a cycle, over all channels together. They are numbered through all of its
+transfers, in order of submission. Burst s may be taken in from the cycle in which burst s - 1 is taken in: a full queue
+stops the whole stream, whatever the channels behind it. Nor is it offered before burst s - ``requests`` was taken in:
+at the asker's first edge at or after that, which the memory sees at its first edge after it. So at most ``requests``
+enter in a cycle of the slower of the two clocks.
 
 What one channel takes in says when the next one may go on, in the same cycle: while such bursts are under way, channels
 run cycle by cycle, in rounds over them in order of their numbers until none takes anything more in that cycle.

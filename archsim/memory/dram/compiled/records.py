@@ -1,11 +1,10 @@
 """Memory layout of the compiled code: records of 64-bit integers, declared once for type checker and compiler.
 
-Memory layout of the transfers under way: strided regions or lists of rows, and where each channel stands in them.
-
-Words of a transfer with requests of its own time (``most`` > 0), in State.words: REQUEST_WORDS words for each of
-``most`` requests at once from ``requests`` on; of a list also RUN words for each run from ``runs`` on, and from
-``sizes`` on the bursts of each row. Of an asker: what ASKER names, then the cycles in which as many of its last bursts
-as it has requests were taken in.
+Transfers under way are strided regions or lists of rows, and each channel keeps where it stands in them. A transfer
+with requests of its own time (``most`` > 0) has words in State.words: REQUEST_WORDS for each of ``most`` requests at
+once from ``requests`` on; of a list also RUN words for each run from ``runs`` on, and from ``sizes`` on the bursts of
+each row. An asker has what ASKER names, then the cycles in which as many of its last bursts as it has requests were
+taken in.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 Lists are linked through Cursor.following; a ring is known by its tail, whose following is its head.
 
-Transfers of a channel whose next burst may not be taken in yet: out of their ring, until it may be.
-
-A burst waits for the time of its request (compiled/intake.py) and for its askers to offer it (compiled/intake.py).
+A transfer whose next burst may not be taken in yet is out of its ring until it may be: a burst waits for the time of
+its request and for its askers to offer it (``compiled/intake.py``).
 """
 
 from __future__ import annotations

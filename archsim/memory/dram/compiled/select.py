@@ -4,10 +4,8 @@ Among the commands of one buffer the first to become legal comes first, of sever
 reads' or the writes', with hysteresis. A plan holds until an access is taken in, a refresh falls due or a command is
 issued; the queue to drain is chosen in the cycle after any of those in which nothing else comes first.
 
-Refreshes: which is next, the command it needs, and the banks that wait for it.
-
-A refresh of whole ranks lets the accesses finish for which a row was opened; all others wait. One of single banks keeps
-the queued accesses of these banks alone waiting.
+A refresh that is due needs its banks closed first. One of whole ranks lets the accesses finish for which a row was
+opened; all others wait. One of single banks keeps the queued accesses of these banks alone waiting.
 """
 
 from __future__ import annotations

@@ -3,22 +3,24 @@
 The controller is that of the trace (select, issue, queues); what is added is how transfers come to its queues, which a
 second implementation must share to be equal bit for bit:
 
-   1. Each channel keeps a ring of the transfers that read and one of those that write. A transfer with bursts on the
-   channel joins the tail in the cycle in which it becomes visible (of one cycle, in order of submission). 2. In each
-   cycle, after the command, each queue takes in up to INTAKE bursts while it has room: reads first, always from the
-   head of its ring. A transfer that has had ``turn`` bursts in a row goes to the tail; with its last burst on the
-   channel it leaves the ring. 3. A burst ends with its last beat, read_end or write_end cycles after its column
-   command; one that is served from a queued write, or merged into one, as many cycles after it was taken in. A transfer
-   ends with the last end of its bursts; an empty one when it becomes visible. 4. A transfer of which at most so many
-   bursts or rows may be under way leaves the ring when it is its turn and its next burst may not be asked for yet
-   (compiled/intake.py says when); it joins the tail again in the cycle from which it may be, behind the transfers that
-   become visible in it (of one cycle, in order of submission). 5. So does a transfer whose askers do not offer its next
-   burst yet (compiled/intake.py); it may join again in a later round of the same cycle.
+1. Each channel keeps a ring of the transfers that read and one of those that write. A transfer with bursts on the
+   channel joins the tail in the cycle in which it becomes visible (of one cycle, in order of submission).
+2. In each cycle, after the command, each queue takes in up to INTAKE bursts while it has room: reads first, always from
+   the head of its ring. A transfer that has had ``turn`` bursts in a row goes to the tail; with its last burst on the
+   channel it leaves the ring.
+3. A burst ends with its last beat, read_end or write_end cycles after its column command; one that is served from a
+   queued write, or merged into one, as many cycles after it was taken in. A transfer ends with the last end of its
+   bursts; an empty one when it becomes visible.
+4. A transfer of which at most so many bursts or rows may be under way leaves the ring when it is its turn and its next
+   burst may not be asked for yet (compiled/intake.py says when); it joins the tail again in the cycle from which it may
+   be, behind the transfers that become visible in it (of one cycle, in order of submission).
+5. So does a transfer whose askers do not offer its next burst yet (compiled/intake.py); it may join again in a later
+   round of the same cycle.
 
 Between completions channels do not know of one another, and no burst taken in or issued in cycle c ends before
 c + shortest, so each may run alone that far; but with askers no further than the cycle.
 
-Transfers that follow one another: each is submitted when an earlier one has ended.
+Transfers may follow one another: each is then submitted when an earlier one has ended.
 """
 
 from __future__ import annotations
