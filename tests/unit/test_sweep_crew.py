@@ -18,7 +18,6 @@ import pytest
 
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.cli.ending import ending
-from archsim.lab.kit import options
 from archsim.lab.sweep import worker
 from archsim.lab.sweep.form import SweepModel
 from archsim.lab.sweep.process_executor import AHEAD, ProcessExecutor
@@ -157,7 +156,7 @@ def test_tables_of_earlier_points_give_way_where_memory_is_short(monkeypatch: py
 
     monkeypatch.setitem(kept._kept, "left", cast(kept.Tables, None))
     monkeypatch.setattr(worker, "_summary", needy)
-    monkeypatch.setattr(options, "scalars", lambda summary: summary)
+    monkeypatch.setattr(worker, "scalars", lambda summary: summary)
     assert work(SweepTask("k", 0, SweepModel("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._kept
 
 
