@@ -117,9 +117,14 @@ class Seen:
         assert not lacking, f"{text!r} is not in {', '.join(lacking)}"
 
 
-def seen(folder: Path, objective: str, constraint: str) -> Seen:
-    """Run the golden model as the tables are now; ``objective`` and ``constraint`` are those of a sweep over clocks."""
-    one, two = execute(Job(MODEL, CHIP)), execute(Job(MODEL, CHIP, values={"clock": "2 GHz"}))
+def seen(
+    folder: Path, objective: str, constraint: str, key: str = "clock", values: tuple[object, ...] = ("1 GHz", "2 GHz")
+) -> Seen:
+    """Run the golden model as the tables are now, with two values of a key of the chip.
+
+    ``objective`` and ``constraint`` are those of a sweep over them.
+    """
+    one, two = (execute(Job(MODEL, CHIP, values={key: value})) for value in values)
     summary, compared = one.summary, compare([one, two], ["one", "two"])
     errors = [error.json_path for error in Draft202012Validator(_schema()).iter_errors(json.loads(to_text(summary)))]
     assert errors == [], "the JSON Schema of results does not take the summary"
@@ -139,7 +144,7 @@ def seen(folder: Path, objective: str, constraint: str) -> Seen:
         "export, csv": "".join(path.read_text("utf-8") for path in export_run(run, "csv")),
         "export, md": "".join(path.read_text("utf-8") for path in export_run(run, "md")),
     }
-    sweep, texts = _swept(folder, objective, constraint)
+    sweep, texts = _swept(folder, objective, constraint, f"{key}: [{', '.join(map(str, values))}]")
     return Seen(one, places | texts, sweep)
 
 
@@ -154,11 +159,11 @@ def _printed(show: Any) -> str:
     return str(console.file.getvalue())  # type: ignore[attr-defined]
 
 
-def _swept(folder: Path, objective: str, constraint: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """The rows of a sweep over two clocks, first estimated and then simulated, and the texts made of its table."""
+def _swept(folder: Path, objective: str, constraint: str, axis: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """The rows of a sweep over an axis, first estimated and then simulated, and the texts made of its table."""
     file = folder / "sweep.yaml"
     file.write_text(
-        f"name: s\nchip: {CHIP}\nmodels: [{MODEL}]\naxes: {{clock: [1 GHz, 2 GHz]}}\n"
+        f"name: s\nchip: {CHIP}\nmodels: [{MODEL}]\naxes: {{{axis}}}\n"
         f"objectives: [{objective}, energy_j]\nconstraints: ['{constraint}']\nfidelity: fast\n",
         encoding="utf-8",
     )
@@ -189,6 +194,15 @@ def check_figure(folder: Path) -> None:
     assert table[row.key].notna().all() and table["meets"].all() and table["front"].any()
     assert table.best(row.key)[row.key].iloc[0] == table[row.key].min()
     assert FIGURES.get(row.key) is None
+
+
+def check_key(folder: Path, path: str, values: tuple[object, ...]) -> None:
+    """Set a key of the chip to two values, and see it wherever a chip or what was asked of it is shown."""
+    found = seen(folder, "latency_s", "energy_j >= 0", path, values)
+    assert set(found.sweep["table"][path]) == set(values)
+    found.must_show(path, "summary", "terminal", "markdown", "html", "notebook")
+    found.must_show(path, "comparison", "comparison, terminal", "comparison, markdown", "comparison, html")
+    found.must_show(path, "sweep, csv", "sweep, md", "sweep, report.html", "sweep, report.md")
 
 
 def check_cause(folder: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
+from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -122,6 +123,7 @@ FLITS = OneMore(
     None,
     "schema_noc.Noc",
 )
+SHOWN = "tests.tools.one_table"  # runs and shows the golden model
 MORE = {"count": COUNT, "size": SIZE, "word": WORD, "time": TIME, "flits": FLITS}
 
 
@@ -152,7 +154,7 @@ class _Finder:
 
 def _new(module: str) -> bool:
     """Whether a module is archsim's, or holds what it imported from there."""
-    return module.partition(".")[0] == "archsim" or module == "tests.tools.chip_page"
+    return module.partition(".")[0] in ("archsim", "mapper") or module in ("tests.tools.chip_page", SHOWN)
 
 
 @contextmanager
@@ -207,6 +209,13 @@ def test_one_field_is_a_key_everywhere(more: OneMore) -> None:
         page = importlib.import_module("tests.tools.chip_page").chip_page()
         assert page.count(f"| `{more.key}` |") == 1
     assert loads(CHIP) == plain
+
+
+@pytest.mark.slow
+def test_a_new_key_stands_where_chips_and_options_are_shown(tmp_path: Path) -> None:
+    """In JSON, terminal, Markdown, HTML, a comparison and a sweep."""
+    with edited(COUNT):
+        importlib.import_module(SHOWN).check_key(tmp_path, f"{COUNT.part}.{COUNT.key}", (2, 3))
 
 
 def test_a_key_that_a_file_states_in_the_part_itself_is_read() -> None:
