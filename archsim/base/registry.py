@@ -68,6 +68,9 @@ FOLDERS: Mapping[str, KindFolder] = {
 }
 
 
+TABLES = ("technology", "dram", "links")  # folders of tables that chips name
+
+
 class Kind(NamedTuple):
     """A kind of extension in Python. ``package``: whose files are its own; ``folder``: of a plugin directory;
     ``defines``: the name without which a file of the package is a helper (empty: there are no helpers); ``protocol``:
@@ -136,24 +139,48 @@ def first_line(kind: Kind, name: str) -> str:
 
 
 def sha256(path: str) -> str:
-    """Hash of a plugin: of its file, or of every Python file of its package."""
-    file, found = Path(path), hashlib.sha256()
-    for each in sorted(file.parent.rglob(f"*{PYTHON}")) if file.name == _PACKAGE_FILE else [file]:
-        found.update(str(each.relative_to(file.parent)).encode())
-        found.update(each.read_bytes())
-    return found.hexdigest()
+    """Hash of a plugin: of its file, or of every Python file of its package, and of the helpers beside it."""
+    file = Path(path)
+    is_package = file.name == _PACKAGE_FILE
+    folder = file.parent.parent if is_package else file.parent
+    own = sorted(file.parent.rglob(f"*{PYTHON}")) if is_package else [file]
+    helpers = [each for each in sorted(folder.rglob(f"*{PYTHON}")) if each.relative_to(folder).parts[0].startswith("_")]
+    return _of_files(folder, [*own, *helpers])
 
 
 def plugins_sha256() -> str:
     """Hash of every Python file in the plugin directories, helpers included; '' where no directory is listed. One that
     is not there adds nothing: whoever asks for an extension refuses it."""
+    named = _named(PLUGINS_VARIABLE)
+    return _joined([_of_files(directory, sorted(directory.rglob(f"*{PYTHON}"))) for directory in named])
+
+
+def extensions_sha256() -> str:
+    """Hash of all outside the tree that may change numbers of a model on a chip: ``plugins_sha256``, and the tables in
+    the directories of ``ARCHSIM_CONFIGS``; '' where neither variable is set. Chips and models have hashes of their own.
+    """
+    tables = [
+        _of_files(directory, sorted(path for folder in TABLES for path in (directory / folder).glob(f"*{YAML}")))
+        for directory in _named(CONFIGS_VARIABLE)
+    ]
+    return _joined([*filter(None, [plugins_sha256()]), *tables])
+
+
+def _named(variable: str) -> list[Path]:
+    return [Path(text) for text in filter(None, os.environ.get(variable, "").split(os.pathsep))]
+
+
+def _of_files(folder: Path, files: Iterable[Path]) -> str:
+    """Of names below a folder and texts."""
     found = hashlib.sha256()
-    named = [Path(text) for text in filter(None, os.environ.get(PLUGINS_VARIABLE, "").split(os.pathsep))]
-    for directory in named:
-        for path in sorted(directory.rglob(f"*{PYTHON}")):
-            found.update(str(path.relative_to(directory)).encode())
-            found.update(path.read_bytes())
-    return found.hexdigest() if named else ""
+    for path in files:
+        found.update(str(path.relative_to(folder)).encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _joined(hashes: list[str]) -> str:
+    return hashlib.sha256(" ".join(hashes).encode()).hexdigest() if hashes else ""
 
 
 def directories(variable: str) -> tuple[Path, ...]:

@@ -84,6 +84,9 @@ class Provenance(TypedDict):
     archsim_version: Annotated[str, ResultKey(TEXT, "The version that simulated.")]
     model_sha256: Annotated[str, ResultKey(TEXT, "SHA-256 of the model or of the Program's text.")]
     chip_sha256: Annotated[str, ResultKey(TEXT, "SHA-256 of the resolved chip.")]
+    extensions_sha256: NotRequired[
+        Annotated[str, ResultKey(TEXT, "SHA-256 of the plugins and tables outside the tree, where there are any.")]
+    ]
     options: Annotated[RunOptions, ResultKey(TABLE, "The options that the numbers depend on.")]
     seed: Annotated[int, ResultKey(COUNT, "The seed of what is drawn.")]
     fidelity: Annotated[Mapping[str, str], ResultKey(TEXT, "Fidelity by DRAM part and network.")]

@@ -18,8 +18,10 @@ import pytest
 
 from archsim.base.registry import CONFIGS_VARIABLE, PLUGINS_VARIABLE
 from archsim.cli.app import main
+from tests.e2e import test_windowed_dataflow as windowed
 from tests.tools.commands import GOLDEN, ROOT, cache_of_its_own
 from tests.tools.one_table import check_cause, check_figure
+from tests.tools.plugins import PLUGINS
 
 EXTENSIONS = Path(__file__).parent / "extensions"
 NET = "input x 8 32\ndense d1 16 0.5\nrelu r1\nrelu r2\ndense d2 8 0.25\n"
@@ -58,7 +60,8 @@ def _untouched() -> Iterator[None]:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory in which all extensions are found."""
-    shutil.copytree(EXTENSIONS, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for source, target in ((EXTENSIONS, tmp_path), (PLUGINS, tmp_path / "plugins")):
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     text = (ROOT / "configs" / "technology" / "7nm.yaml").read_text()
     old, new = "{value: 0.07, source: tpuv4i}", '{value: 0.14, source: "by definition: twice that of 7nm"}'
     assert text.count(f"multiply_pj: {old}") == 1
@@ -164,11 +167,19 @@ def test_operator(run: Run, home: Path, command: Command) -> None:
     assert "Twice" in command("show", "operators")
 
 
-def test_dataflow(command: Command, run: Run) -> None:
-    assert "my_dataflow" in command("show", "dataflows")
-    theirs = run("two_products", "--set", "mxu.dataflow=output_stationary")
-    ours = run("two_products")
-    assert ours["cycles_total"] == theirs["cycles_total"] and ours["mac_breakdown"] == theirs["mac_breakdown"]
+def test_dataflow(command: Command, run: Run, home: Path) -> None:
+    """A windowed one: cycles and MACs are those calculated by hand in ``test_windowed_dataflow``; ``verify`` passes."""
+    assert windowed.WINDOWED in command("show", "dataflows")
+    for name, text in (("pes.yaml", windowed.CHIP), ("conv.csv", windowed.MODEL), ("whole.yaml", windowed.WHOLE)):
+        (home / name).write_text(text)
+    done = run("conv.csv", "--mapping", "whole.yaml", on="pes.yaml")
+    assert (done["cycles_total"], done["macs_array"]) == (windowed.RUN, windowed.MACS)
+    assert "verified" in command("verify", "conv.csv", "--on", "pes.yaml")
+    before = done["provenance"]["extensions_sha256"]
+    file = home / "plugins" / "dataflows" / f"{windowed.WINDOWED}.py"
+    file.write_text(file.read_text() + "# another text\n")
+    again = run("conv.csv", "--mapping", "whole.yaml", on="pes.yaml")["provenance"]
+    assert again["extensions_sha256"] != before and again["chip_sha256"] == done["provenance"]["chip_sha256"]
 
 
 def test_mapping_search(command: Command, run: Run) -> None:

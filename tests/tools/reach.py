@@ -3,28 +3,29 @@
 python -m tests.tools.reach       prints the modules that nothing reaches
 
 A text that is a module's whole dotted path counts as an import of it, since that is how modules are loaded by name.
-One that is a package's counts as an import of every public module directly in it where the registry is asked, since
-that is how it finds extensions.
+One that is the package of a ``registry.Kind`` counts as an import of every public module directly in it, since that is
+how the registry finds extensions.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from tests.tools.rooms import Plan, plan
 
 ENTRIES = ("archsim", "archsim.__main__", "archsim.cli.app")
-REGISTRY = "registry"  # last part of the name of the module that finds extensions by their files
+KIND = "Kind"  # the class that tells the registry of a package of extensions
 
 
 def unreached(found: Plan) -> list[str]:
     """Modules that no entry point reaches, sorted."""
     ahead: dict[str, set[str]] = {module: {module.rpartition(".")[0]} for module in found.files}
-    asking = {each.source for each in found.imports if each.target.rpartition(".")[2] == REGISTRY}
     for each in found.imports:
         ahead[each.source].add(each.target)
-        if each.kind == "string" and each.source in asking:
-            ahead[each.source] |= set(_public(found, each.target))
+    for module in found.files:
+        for package in _packages(found, module):
+            ahead[module] |= set(_public(found, package))
     reached, waiting = set[str](), [*ENTRIES]
     while waiting:
         name = waiting.pop()
@@ -32,6 +33,16 @@ def unreached(found: Plan) -> list[str]:
             reached.add(name)
             waiting += ahead[name]
     return sorted(ahead.keys() - reached)
+
+
+def _packages(found: Plan, module: str) -> Iterator[str]:
+    """Packages of extensions that a file tells the registry of."""
+    text = found.files[module].read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if f"{KIND}(" in text else ():
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == KIND:
+            yield from (
+                each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            )
 
 
 def _public(found: Plan, folder: str) -> Iterator[str]:

@@ -22,13 +22,16 @@ def test_reach_follows_every_kind_of_import(tmp_path: Path) -> None:
     """At the top, inside functions, for types, lazily by name, by a module's path as text, and by a folder's."""
     texts = {
         "archsim/__init__.py": "import lazy_loader\nx = lazy_loader.attach(__name__, submod_attrs={'lab.front': []})",
-        "archsim/__main__.py": "from archsim.cli.app import main\nfrom archsim import registry\nF = 'mapper.found'",
+        "archsim/__main__.py": (
+            "from archsim.cli.app import main\nfrom archsim import registry\n"
+            "K = registry.Kind('a kind', 'mapper.found')\nHASHED = ('archsim.lab', 'archsim.old')"
+        ),
         "archsim/cli/__init__.py": "",
         "archsim/cli/app.py": "import typing\nif typing.TYPE_CHECKING:\n    from archsim.types import Shown\n",
         "archsim/types.py": "",
         "archsim/lab/__init__.py": "",
         "archsim/lab/front.py": "def run():\n    from archsim.lab import inner\n",
-        "archsim/lab/inner.py": "NAME = 'archsim.lab.by_text'\nHASHED = 'archsim.old'\n",
+        "archsim/lab/inner.py": "NAME = 'archsim.lab.by_text'\n",
         "archsim/lab/by_text.py": "from archsim.lab import sibling",
         "archsim/registry.py": "",
         "archsim/old/__init__.py": "",

@@ -176,6 +176,30 @@ def test_a_plugin_may_be_a_package_with_helpers(tmp_path: Path, monkeypatch: pyt
     found = registry.sha256(registry.plugins(STANDARDS)["big"]), registry.plugins_sha256()
     extension(homes[0], "dram_standards/big/inner.py", "SPEEDS_MTS = (7,)\n")
     assert found[0] != registry.sha256(registry.plugins(STANDARDS)["big"]) and found[1] != registry.plugins_sha256()
+    found = registry.sha256(registry.plugins(STANDARDS)["big"]), registry.sha256(registry.plugins(STANDARDS)["small"])
+    extension(homes[0], "dram_standards/_shared.py", "SPEEDS_MTS = (8,)\n")
+    assert found[0] != registry.sha256(registry.plugins(STANDARDS)["big"])
+    assert found[1] == registry.sha256(registry.plugins(STANDARDS)["small"])
+
+
+def test_what_may_change_numbers_from_outside_is_hashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every plugin and every table; chips and workloads have hashes of their own."""
+    monkeypatch.delenv(registry.PLUGINS_VARIABLE, raising=False)
+    monkeypatch.delenv(registry.CONFIGS_VARIABLE, raising=False)
+    assert registry.extensions_sha256() == ""
+    seen = set()
+    extension(tmp_path, "dataflows/mine.py", "X = 1\n")
+    monkeypatch.setenv(registry.PLUGINS_VARIABLE, str(tmp_path))
+    seen.add(registry.extensions_sha256())
+    monkeypatch.setenv(registry.CONFIGS_VARIABLE, str(tmp_path))
+    seen.add(registry.extensions_sha256())
+    extension(tmp_path, "technology/5nm.yaml", "name: 5nm\n")
+    seen.add(registry.extensions_sha256())
+    extension(tmp_path, "accelerators/mine.yaml", "name: mine\n")
+    seen.add(registry.extensions_sha256())
+    extension(tmp_path, "dataflows/_helper.py", "Y = 1\n")
+    seen.add(registry.extensions_sha256())
+    assert len(seen) == 4
 
 
 @pytest.mark.parametrize(

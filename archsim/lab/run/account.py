@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from archsim.base import registry
 from archsim.base.errors import SimulationError
 from archsim.base.version import __version__
 from archsim.energy.account import account
@@ -284,10 +285,12 @@ def _provenance(
     workload: Workload | None, architecture: Architecture, activity: Activity, origin: RunOrigin
 ) -> Provenance:
     stated = (*(workload.warnings if workload is not None else ()), *architecture.warnings, *origin.warnings)
+    outside = registry.extensions_sha256()
     return {
         "archsim_version": __version__,
         "model_sha256": workload.sha256 if workload is not None else "",
         "chip_sha256": architecture.sha256,
+        **({"extensions_sha256": outside} if outside else {}),
         "options": origin.options,
         "seed": origin.seed,
         "fidelity": dict(sorted(activity.fidelity.items())),

@@ -14,6 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from archsim.base import registry
 from archsim.base.errors import ConfigError
 from archsim.base.plain import cell
 from archsim.base.progress import each
@@ -191,10 +192,12 @@ def _provenance(loaded: LoadedScenario, job: Job, best: TriedPoint) -> dict[str,
         for text in service.result.result.provenance["warnings"]
     ]
     chip = best.services[0].result.built.architecture
+    outside = registry.extensions_sha256()
     return {
         "archsim_version": __version__,
         "scenario_sha256": loaded.sha256,
         "chip_sha256": chip.sha256,
+        **({"extensions_sha256": outside} if outside else {}),
         "options": {
             "objective": job.objective,
             "set": {key: str(value) for key, value in sorted(job.values.items())},

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from archsim.base.caches import code_sha256
-from archsim.base.registry import plugins_sha256
+from archsim.base.registry import TABLES, plugins_sha256
 from archsim.ir.workload import Workload
 from archsim.lab.scenario.find import LoadedScenario
 from archsim.lab.sweep.points import DesignPoint
@@ -16,7 +16,6 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.locate import config_dir
 
 CODE = ("archsim", "mapper")
-TABLES = ("technology", "dram", "links")
 
 
 class RowKeys:
