@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from archsim.base.errors import ConfigError
 from archsim.base.progress import stretch
 from archsim.base.units import PS_PER_S
-from archsim.ir.figures import RepeatFacts
 from archsim.ir.program import Program
+from archsim.ir.result_parts import RepeatFacts
 from archsim.spec.architecture import Architecture
 from archsim.system import Machine
 

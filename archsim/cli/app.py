@@ -171,7 +171,7 @@ def show(
         return
     printed = {"chips": lists.chip, "schema": lists.schema, "schemas": lists.schema}
     if kind not in printed:
-        said = f"only 'show chips NAME' and 'show schema NAME' print one; 'show {kind}' lists them"
+        said = f"only 'show chips NAME' and 'show schema NAME' take a name; 'show {kind}' lists what there is"
         raise typer.BadParameter(said, param_hint="NAME")
     put(printed[kind](name), end="")
 

@@ -82,6 +82,14 @@ class CommandGroup(TyperGroup):
         """Names in the order of their definitions."""
         return list(self.commands)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what is wrong with an option is said without the words of the library that found it."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ").replace("Input should be", "it should be")
+            raise
+
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A name of 'show models' or a file.")]
 ChipOption = Annotated[str, typer.Option("--on", metavar="CHIP", help="A name of 'show chips' or a file.")]

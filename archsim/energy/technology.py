@@ -87,7 +87,7 @@ class TableFigures:
 
     sources: Mapping[str, str]
 
-    def of(self, figure: st.Figure[Any]) -> SourcedNumber:
+    def of(self, figure: st.TableNumber[Any]) -> SourcedNumber:
         """Value and source of a figure."""
         return SourcedNumber(figure.value, self.source(figure.source))
 

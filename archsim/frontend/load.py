@@ -76,6 +76,8 @@ def find_model(name_or_path: str | Path) -> tuple[str, Path]:
         if path.suffix not in formats:
             raise ModelError(f"{text}: unknown format; allowed files ending in {', '.join(formats)}")
         return "", path
+    if path.suffix and is_file(path):
+        raise ModelError(f"{text}: unknown format; allowed files ending in {', '.join(formats)}")
     raise ModelError(f"no model '{text}'; known: {', '.join(sorted(known))}{nearest(_plain(text), known)}")
 
 

@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 from archsim.base.errors import ConfigError
 from archsim.ir.activity import CountKey
-from archsim.ir.figures import MemoryFigures
 from archsim.ir.keys import COUNT, FIRST, RATIO, SECOND
+from archsim.ir.result_parts import MemoryFigures
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
 
@@ -250,7 +250,7 @@ class NumberGroup:
 GROUPS: Mapping[str, NumberGroup] = {
     group.key: group
     for group in (
-        NumberGroup("mac_breakdown", "MAC", simulated=True),
+        NumberGroup("mac_breakdown", "MAC slots", simulated=True),
         NumberGroup("energy_breakdown_j", "J", band=(ENERGY,)),
         NumberGroup("time_breakdown", "cycles", simulated=True),
     )

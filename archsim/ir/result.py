@@ -1,8 +1,8 @@
 """The Result: what a run returns. Field names and meaning are the public summary (schema ``archsim.result/2``).
 
 Cycles are reference-clock cycles, energies joules, powers watts, areas mm2. Sums hold exactly as stated per field.
-What a key holds is said here, in ``ir.figure_table`` and in ``ir.figures``; ``archsim show schema result`` is made of
-that. Readers take summaries of ``archsim.result/1`` too, which lack what came with the second schema (``since``) and
+What a key holds is said here, in ``ir.figure_table`` and in ``ir.result_parts``; ``archsim show schema result`` is made
+of that. Readers take summaries of ``archsim.result/1`` too, which lack what came with the second schema (``since``) and
 whose ``macs`` are those on arrays.
 """
 
@@ -14,8 +14,9 @@ from typing import Annotated, Any
 
 from archsim.ir.activity import Activity
 from archsim.ir.causes import CauseKeys
-from archsim.ir.figure_table import DRAM, FIGURES, SAMPLE, FigureKeys
-from archsim.ir.figures import (
+from archsim.ir.figure_table import DRAM, FIGURES, GROUPS, SAMPLE, FigureKeys
+from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, ResultKey
+from archsim.ir.result_parts import (
     ArchitectureFacts,
     DramMemories,
     Predicted,
@@ -23,7 +24,6 @@ from archsim.ir.figures import (
     Refinement,
     WorkloadFacts,
 )
-from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, ResultKey
 from archsim.ir.timeline import Timeline
 
 SCHEMA = "archsim.result/2"
@@ -105,13 +105,15 @@ class Result:
     ]
     mac_breakdown: Annotated[
         Mapping[str, int],
-        ResultKey("MAC slots", "Where cycles x peak went; sums to it exactly."),
+        ResultKey(GROUPS["mac_breakdown"].unit, "Where cycles x peak went; sums to it exactly."),
         CauseKeys("slots", whole=True),
     ]
-    energy_breakdown_j: Annotated[Mapping[str, float], ResultKey("J", "Energy by part; sums to energy_j.")]
+    energy_breakdown_j: Annotated[
+        Mapping[str, float], ResultKey(GROUPS["energy_breakdown_j"].unit, "Energy by part; sums to energy_j.")
+    ]
     time_breakdown: Annotated[
         Mapping[str, Annotated[Mapping[str, int], CauseKeys("time", whole=True)]],
-        ResultKey("cycles", "Of each unit the cycles by cause; every row sums to cycles_total."),
+        ResultKey(GROUPS["time_breakdown"].unit, "Of each unit the cycles by cause; every row sums to cycles_total."),
     ]
     layers: Annotated[
         tuple[LayerResult, ...], ResultKey(TABLE, "A row for each layer, view, the host and energy at rest.")

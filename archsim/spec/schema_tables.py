@@ -24,7 +24,7 @@ _MOST_OF_ROW = 1e12
 V = TypeVar("V")
 
 
-class Figure(Section, Generic[V]):
+class TableNumber(Section, Generic[V]):
     """A number and where it comes from."""
 
     value: V = Field(description="the number, in the unit that the key ends in")
@@ -58,36 +58,36 @@ class ArithmeticTable(Section):
     """One number format: a multiplier and an adder."""
 
     LABEL = "schema_tables.Arithmetic"
-    multiply_pj: Figure[Pj] = Field(description="energy of a multiplication")
-    add_pj: Figure[Pj] = Field(description="energy of an addition")
-    multiply_um2: Figure[Um2] = Field(description="area of a multiplier")
-    add_um2: Figure[Um2] = Field(description="area of an adder")
+    multiply_pj: TableNumber[Pj] = Field(description="energy of a multiplication")
+    add_pj: TableNumber[Pj] = Field(description="energy of an addition")
+    multiply_um2: TableNumber[Um2] = Field(description="area of a multiplier")
+    add_um2: TableNumber[Um2] = Field(description="area of an adder")
 
 
 class Logic(Section):
     """`logic`: what stands in any gates."""
 
-    leakage_mw_per_mm2: Figure[MwPerMm2] = Field(description="static power of logic by area")
+    leakage_mw_per_mm2: TableNumber[MwPerMm2] = Field(description="static power of logic by area")
 
 
 class RegisterBits(Section):
     """`registers`: a bit of a register."""
 
-    pj_per_bit: Figure[PjPerBit] = Field(description="energy of a read or of a write")
-    um2_per_bit: Figure[Um2PerBit] = Field(description="area")
+    pj_per_bit: TableNumber[PjPerBit] = Field(description="energy of a read or of a write")
+    um2_per_bit: TableNumber[Um2PerBit] = Field(description="area")
 
 
 class Wire(Section):
     """`wire`: a bit on a millimetre."""
 
-    pj_per_bit_mm: Figure[PjPerBit] = Field(description="energy of random data")
+    pj_per_bit_mm: TableNumber[PjPerBit] = Field(description="energy of random data")
 
 
 class Router(Section):
     """`router`: what flits cost beside buffers."""
 
-    crossbar_track_um: Figure[Um] = Field(description="pitch of a crossbar's wires")
-    arbitration_share: Figure[Share] = Field(description="of the energy of buffers and crossbar")
+    crossbar_track_um: TableNumber[Um] = Field(description="pitch of a crossbar's wires")
+    arbitration_share: TableNumber[Share] = Field(description="of the energy of buffers and crossbar")
 
 
 class PointsTable(Section):
@@ -108,21 +108,21 @@ class SramPoints(Section):
     )
     word_64: PointsTable = Field(description="banks of words of 64 b")
     word_256: PointsTable = Field(description="banks of words of 256 b")
-    extra_port: Figure[Share] = Field(description="growth of area and leakage with each port beyond the first")
+    extra_port: TableNumber[Share] = Field(description="growth of area and leakage with each port beyond the first")
 
 
 class HostEnergy(Section):
     """`host`: the host's processor and its link."""
 
-    pj_per_flop: Figure[Pj] = Field(description="energy of a floating point operation")
-    link_pj_per_bit: Figure[PjPerBit] = Field(description="energy of a bit between host and chip")
+    pj_per_flop: TableNumber[Pj] = Field(description="energy of a floating point operation")
+    link_pj_per_bit: TableNumber[PjPerBit] = Field(description="energy of a bit between host and chip")
 
 
 class TechnologyTable(Table):
     """Top level of a technology table: energy and area of one process node."""
 
     schema_: Annotated[str, d.choice(TECHNOLOGY)] = Field(alias="schema", description="version of this grammar")
-    voltage_v: Figure[Volts] = Field(description="supply at which the figures hold")
+    voltage_v: TableNumber[Volts] = Field(description="supply at which the figures hold")
     arithmetic: dict[Annotated[str, d.choice(*DTYPES)], ArithmeticTable] = Field(
         description="number format to its figures"
     )
@@ -153,14 +153,16 @@ class DramEnergyTable(Table):
     """Top level of a DRAM energy table: of one standard, outside the chip but for the interface's area."""
 
     schema_: Annotated[str, d.choice(DRAM_ENERGY)] = Field(alias="schema", description="version of this grammar")
-    read_pj_per_bit: Figure[PjPerBit] = Field(description="a bit read, on the pins, whole bursts")
-    write_pj_per_bit: Figure[PjPerBit] = Field(description="a bit written, on the pins, whole bursts")
+    read_pj_per_bit: TableNumber[PjPerBit] = Field(description="a bit read, on the pins, whole bursts")
+    write_pj_per_bit: TableNumber[PjPerBit] = Field(description="a bit written, on the pins, whole bursts")
     width_bits: WidthBits = Field(description="channel for which commands and power hold; in proportion at others")
-    activate_pj: Figure[CommandPj] = Field(description="an activate and its precharge")
-    refresh_pj: Figure[CommandPj] = Field(description="a refresh")
-    background_mw: Figure[Milliwatts] = Field(description="standing power of a rank with a row open")
-    precharged_mw: Figure[Milliwatts] | None = Field(None, description="of a rank with none; the same unless stated")
-    interface_mm2_per_bit: Figure[Mm2PerBit] = Field(description="pins and drivers on the chip, a data line")
+    activate_pj: TableNumber[CommandPj] = Field(description="an activate and its precharge")
+    refresh_pj: TableNumber[CommandPj] = Field(description="a refresh")
+    background_mw: TableNumber[Milliwatts] = Field(description="standing power of a rank with a row open")
+    precharged_mw: TableNumber[Milliwatts] | None = Field(
+        None, description="of a rank with none; the same unless stated"
+    )
+    interface_mm2_per_bit: TableNumber[Mm2PerBit] = Field(description="pins and drivers on the chip, a data line")
     currents: Currents | None = Field(None, description="currents from which the figures by command are computed")
 
 

@@ -19,13 +19,13 @@ from archsim.spec.architecture import Architecture
 class ScheduleRestriction:
     """What is left of all schedules; as it is by default it restricts nothing.
 
-    ``kernels``: names of layers that run as one kernel, each layer in one of them. ``tiles``: by layer, tile sizes of
+    ``groups``: names of layers that run as one, each layer in one group. ``tiles``: by layer, tile sizes of
     dims from which the search may choose, any where a layer or dim is not named. ``prefetched``: by layer, operands
-    that are copied whole before the kernel's first product. ``overlapping``: pairs of engines that may work at one
+    that are copied whole before the group's first product. ``overlapping``: pairs of engines that may work at one
     time; None: all.
     """
 
-    kernels: tuple[tuple[str, ...], ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
     tiles: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     prefetched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overlapping: tuple[tuple[str, str], ...] | None = None

@@ -41,8 +41,8 @@ comes from the schema that also checks the files and words the errors: `make chi
 it, outermost first; inputs, weights and outputs begin in a dram and every role ends in an sram.
 
 **Explicit and folded.** A dram, and an sram with `filled_by: dma`, has rings and moves in the Program.
-Registers, and an sram with `filled_by: array`, are inside the array's formula; below the first folded memory
-everything is.
+Registers, and an sram with `filled_by: array`, are inside the array's formula; everything
+below the first folded memory is too.
 
 **Banks and ports.** A word of an sram lies in one bank (`interleave`), and each port of a bank serves one word a
 cycle: strides that meet in few banks cost cycles. `ports: {read: 1, write: 1, dma: {write: 1}, array: {read: 2}}`

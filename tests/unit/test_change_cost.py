@@ -117,7 +117,7 @@ def outcomes(
 def test_the_mapping_of_the_chip_as_it_is_is_kept_where_the_new_one_is_worse(golden: Architecture) -> None:
     row, asked = outcomes(golden, new=7, kept=-2)
     assert (row["mapping"], row["gain_cycles"]) == ("kept", 2)
-    assert str(row["remark"]).startswith("the mapping is kept; the search for this chip chose one of ")
+    assert str(row["remark"]).startswith("the mapping is kept; what the search chose for this chip takes ")
     assert len(asked) == 1 and asked[0].memory("l1").banks == 2 * golden.memory("l1").banks
     for kept in (7, 9, None):  # no better, worse, not valid there
         row, asked = outcomes(golden, new=7, kept=kept)

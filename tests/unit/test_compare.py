@@ -100,7 +100,7 @@ def test_the_largest_contributions_are_said(base: dict[str, Any]) -> None:
     says = compare([base, other], ["a", "b"]).says
     assert says[0].startswith(f"b takes {other['cycles_total']:,} cycles, {less:,} cycles fewer than a (-")
     cause = f"waits for DRAM (weights) of {row['name']}"
-    assert says[1] == f"Of the arrays' time {less:,} of the {less:,} cycles saved come from {cause}."
+    assert says[1] == f"Of the arrays' time {less:,} of the {less:,} cycles saved are in {cause}."
     assert says[2].startswith(f"Along the critical path the layers that change most: {row['name']} -{less:,}")
     assert len(says) == 3
 
@@ -242,12 +242,12 @@ def test_parts_that_exceed_the_whole_are_not_said_to_be_of_it() -> None:
 
     added = list(_arrays([row("stall_dram.weights", 500), row("fill_drain", -100)], 400, "cycles"))
     assert added == [
-        "In the arrays' time 500 cycles are added by waits for DRAM (weights).",
-        "Against that are saved 100 from fill and drain: all in all 400 cycles are added.",
+        "In the arrays' time 500 cycles are added in waits for DRAM (weights).",
+        "Against that are saved 100 in fill and drain: all in all 400 cycles are added.",
     ]
     saved = list(_arrays([row("stall_dram.weights", -500), row("fill_drain", 100)], -400, "cycles"))
-    assert saved[0].endswith("500 cycles are saved by waits for DRAM (weights).") and "400 cycles are saved" in saved[1]
+    assert saved[0].endswith("500 cycles are saved in waits for DRAM (weights).") and "400 cycles are saved" in saved[1]
     part = list(_arrays([row("stall_dram.weights", 300), row("fill_drain", 100)], 400, "cycles"))
     assert part == [
-        "Of the arrays' time 300 of the 400 cycles added come from waits for DRAM (weights); 100 from fill and drain."
+        "Of the arrays' time 300 of the 400 cycles added are in waits for DRAM (weights); 100 in fill and drain."
     ]

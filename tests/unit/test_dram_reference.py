@@ -1,4 +1,4 @@
-"""The machine's DRAM kernel against a second implementation that ticks every cycle: equal bit for bit."""
+"""The machine's compiled DRAM controller against a second implementation that ticks every cycle: equal bit for bit."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.ir.activity import Activity, DramStats
 from archsim.ir.figure_table import FIGURES, RunQuantities
-from archsim.ir.figures import MemoryFigures
 from archsim.ir.result import FIRST_SCHEMA, LayerResult
+from archsim.ir.result_parts import MemoryFigures
 from archsim.lab.compare.figures import figures as compared_figures
 from archsim.lab.compare.runs import compare
 from archsim.lab.run import warnings_of_run

@@ -28,7 +28,7 @@ def test_every_number_of_a_result_has_a_unit() -> None:
         ("energy_breakdown_j.l1", "J"),
         ("energy_breakdown_j.core_w", "J"),
         ("edp_js", "J s"),
-        ("mac_breakdown.stall_dram", "MAC"),
+        ("mac_breakdown.stall_dram", "MAC slots"),
         ("time_breakdown.core[0].array.busy", "cycles"),
         ("utilization", "share"),
         ("workload.layers", "1"),

@@ -17,6 +17,7 @@ from archsim.lab.run.job import Job
 from archsim.lab.run.run import execute
 from archsim.report.run.summary import upgraded
 from tests.tools.commands import GOLDEN
+from tests.tools.plugins import plugins
 from tests.unit.test_figures import NEW
 
 SCHEMA: dict[str, Any] = json.loads(schemas.schema("result"))
@@ -62,7 +63,10 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     looked_up = Job(
         words, folder / "cached.yaml", parameters={"size": 4}, lookups={"emb.rows": "uniform(seed=2)"}, seed=3, batch=3
     )
+    with plugins():
+        outside = plain(Job(tiny, "edge_npu"))
     return {
+        "plugins": outside,
         "a Program": plain(listing),
         "golden": plain(Job(GOLDEN / "workload.yaml", chip, values={"clock": "2 GHz"}), why=True),
         "a stated mapping": plain(Job(GOLDEN / "workload.yaml", chip, mapping=mapping)),

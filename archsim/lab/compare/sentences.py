@@ -75,10 +75,10 @@ def _arrays(rows: Sequence[Told], change: float, unit: str) -> Iterator[str]:
         first, *rest = [_of_arrays(group, unit) for group in named]
         amount = _amount(abs(change), unit)
         of_all = (
-            f"{' cycles' if unit == 'cycles' else ''} are {verb} by " if more else f" of the {amount} {verb} come from "
+            f"{' cycles' if unit == 'cycles' else ''} are {verb} in " if more else f" of the {amount} {verb} are in "
         )
         opening = "In" if more else "Of"
-        yield f"{opening} the arrays' time {'; '.join([first.replace(' from ', of_all, 1), *rest])}."
+        yield f"{opening} the arrays' time {'; '.join([first.replace(' in ', of_all, 1), *rest])}."
     if against:
         parts = "; ".join(_of_arrays(group, unit) for group in against)
         left = f": all in all {_amount(abs(change), unit)} are {verb}" if more else ""
@@ -95,9 +95,9 @@ def _grouped(rows: Sequence[Told]) -> list[tuple[str, float, list[Told]]]:
 
 
 def _of_arrays(group: tuple[str, float, list[Told]], unit: str) -> str:
-    """``41,210 from waits for DRAM (weights) of fc1``."""
+    """``41,210 in waits for DRAM (weights) of fc1``."""
     cause, change, rows = group
-    text = f"{_plain(change, unit)} from {label(cause)}"
+    text = f"{_plain(change, unit)} in {label(cause)}"
     layers = [row for row in rows if row["layer"] and row["difference"] * change > 0]
     if not layers:
         return text

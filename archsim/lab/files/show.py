@@ -81,6 +81,11 @@ def _extensions(folder: str) -> ShownLines:
     return [(name, registry.first_line(kind, name)) for name in registry.modules(kind)]
 
 
+def _policies() -> ShownLines:
+    """None that could be run, with the reason."""
+    return [*_extensions("policies"), ("none yet", registry.FOLDERS["policies"].refused)]
+
+
 def _dataflows() -> ShownLines:
     return [(name, dataflows.get(name).SUMMARY) for name in dataflows.names()]
 
@@ -155,6 +160,7 @@ _LISTS: Mapping[str, Callable[[], ShownLines]] = {
     "frontends": _front_ends,
     "searches": partial(_extensions, "search"),
     "explore": partial(_extensions, "explore"),
+    "policies": _policies,
     "schema": _schemas,
     "schemas": _schemas,
     "kinds": _kinds,

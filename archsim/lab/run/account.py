@@ -28,7 +28,9 @@ from archsim.energy.power import by_part, power
 from archsim.ir.activity import Activity
 from archsim.ir.causes import CAUSES
 from archsim.ir.figure_table import DRAM, FIGURES, SAMPLE, RunQuantities
-from archsim.ir.figures import (
+from archsim.ir.mapping import ModelMapping
+from archsim.ir.result import Result
+from archsim.ir.result_parts import (
     ArchitectureFacts,
     Predicted,
     Provenance,
@@ -36,8 +38,6 @@ from archsim.ir.figures import (
     RunOptions,
     WorkloadFacts,
 )
-from archsim.ir.mapping import ModelMapping
-from archsim.ir.result import Result
 from archsim.ir.workload import Workload
 from archsim.lab.run import warnings_of_run
 from archsim.lab.run.dram_figures import dram_parts, row_hit_rate
@@ -285,15 +285,17 @@ def _provenance(
     workload: Workload | None, architecture: Architecture, activity: Activity, origin: RunOrigin
 ) -> Provenance:
     stated = (*(workload.warnings if workload is not None else ()), *architecture.warnings, *origin.warnings)
-    outside = registry.extensions_sha256()
-    return {
+    found: Provenance = {
         "archsim_version": __version__,
         "model_sha256": workload.sha256 if workload is not None else "",
         "chip_sha256": architecture.sha256,
-        **({"extensions_sha256": outside} if outside else {}),
         "options": origin.options,
         "seed": origin.seed,
         "fidelity": dict(sorted(activity.fidelity.items())),
         "repeat": origin.repeat,
         "warnings": list(dict.fromkeys(stated)),
     }
+    outside = registry.extensions_sha256()
+    if outside:
+        found["extensions_sha256"] = outside
+    return found

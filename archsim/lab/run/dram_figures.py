@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
-from archsim.ir.figures import MemoryFigures
 from archsim.ir.result import LayerResult
+from archsim.ir.result_parts import MemoryFigures
 
 
 def dram_parts(activity: Activity, layers: Sequence[LayerResult], latency_s: float) -> dict[str, MemoryFigures]:

@@ -18,7 +18,7 @@ from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.ir.activity import CountKey, to_cycles
 from archsim.ir.figure_table import DRAM, FIGURES, GROUPS, SAMPLE, RunQuantities
-from archsim.ir.figures import MemoryFigures
+from archsim.ir.result_parts import MemoryFigures
 from archsim.ir.workload import Layer
 from archsim.lab.run.account import chip_facts, workload_facts
 from archsim.lab.run.dram_figures import memory_figures

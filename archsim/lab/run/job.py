@@ -12,9 +12,9 @@ from archsim.base.caches import folder
 from archsim.base.errors import ArchsimError, ConfigError, MappingError
 from archsim.ir.activity import to_cycles
 from archsim.ir.check.mapping import check_mapping
-from archsim.ir.figures import RunOptions
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
+from archsim.ir.result_parts import RunOptions
 from archsim.ir.workload import Workload
 from archsim.lab.kit import options
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected

@@ -1,4 +1,4 @@
-"""The JSON Schema of summary.json, made of the types that define it: ``ir.result``, ``ir.figures``,
+"""The JSON Schema of summary.json, made of the types that define it: ``ir.result``, ``ir.result_parts``,
 ``report.run.details``.
 
 Every object whose keys are fixed takes no others. Results of the first schema are valid without what came with the

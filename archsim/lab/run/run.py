@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ArchsimError, ConfigError, ProgramError
-from archsim.ir.figures import Provenance, Refinement
 from archsim.ir.program import Program
 from archsim.ir.result import Result
+from archsim.ir.result_parts import Provenance, Refinement
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
 from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import BuiltJob, Job, Progress, build, quiet

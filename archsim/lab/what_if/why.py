@@ -109,7 +109,7 @@ class _Trying:
         kept = self.keep(chip)
         if kept is None or self._worth(kept) >= self._worth(found):
             return new
-        lost = f"the mapping is kept; the search for this chip chose one of {new.cycles_total:,} cycles"
+        lost = f"the mapping is kept; what the search chose for this chip takes {new.cycles_total:,} cycles"
         row = _compare(self.base, variant, kept, cost)
         return replace(row, mapping=KEPT, remark="; ".join(text for text in (lost, row.remark) if text))
 

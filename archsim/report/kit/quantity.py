@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from archsim.ir.figure_table import FIGURES, GROUPS
-from archsim.ir.figures import ArchitectureFacts, WorkloadFacts
 from archsim.ir.keys import COUNT as A_COUNT
 from archsim.ir.keys import RATIO, ResultKey
+from archsim.ir.result_parts import ArchitectureFacts, WorkloadFacts
 from archsim.report.kit.number_format import NONE, count, number, percent, si
 
 COUNT, SHARE = "1", "share"

@@ -17,10 +17,15 @@ CURVE_NOTE = (
 )
 LOAD = "flits/node/cycle"
 _PAGED = (MARKDOWN, HTML, NOTEBOOK)  # a terminal gives the room to the bars
-_GRIDS = ("mesh", "torus", "ring")
+_GRIDS = ("mesh", "torus", "ring")  # topologies whose routers stand at the coordinates of their shape
 _LATENCIES = ("mean", "p50", "p99", "max")
 
 Found = Mapping[str, Any]
+
+
+def is_grid(found: Found, dimensions: int) -> bool:
+    """Whether the routers stand on a grid of so many dimensions."""
+    return found["topology"] in _GRIDS and len(found["shape"]) == dimensions
 
 
 def tables(found: Found) -> dict[str, ReportTable]:

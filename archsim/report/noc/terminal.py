@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from archsim.report.charts.curve import IDEAL, STABLE, UNSTABLE
 from archsim.report.kit import table_terminal
 from archsim.report.noc import layouts
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCHEMA = "archsim.noc/1"
-_STABLE, _UNSTABLE, _IDEAL = "#0072B2", "#D55E00", "#5F6873"
 
 
 def to_json(found: Mapping[str, Any]) -> str:
@@ -91,7 +91,7 @@ def figure(found: Mapping[str, Any]) -> Figure:
     """Latency against offered load, and on a grid of two dimensions the load of each link at the last stable rate."""
     from matplotlib.figure import Figure
 
-    grid = len(found["shape"]) == 2 and found["topology"] in ("mesh", "torus")
+    grid = layouts.is_grid(found, dimensions=2)
     drawn = Figure(figsize=(11.0 if grid else 6.5, 4.5), layout="constrained")
     axes = drawn.subplots(1, 2 if grid else 1, squeeze=False)[0]
     _draw_curve(axes[0], found)
@@ -103,14 +103,14 @@ def figure(found: Mapping[str, Any]) -> Figure:
 def _draw_curve(axes: Axes, found: Mapping[str, Any]) -> None:
     stable = [point for point in found["points"] if point["stable"]]
     rates = [point["rate"] for point in stable]
-    axes.plot(rates, [point["latency_cycles"]["mean"] for point in stable], "o-", color=_STABLE, label="mean")
-    axes.plot(rates, [point["latency_cycles"]["p99"] for point in stable], ":", color=_STABLE, label="99 of 100")
+    axes.plot(rates, [point["latency_cycles"]["mean"] for point in stable], "o-", color=STABLE, label="mean")
+    axes.plot(rates, [point["latency_cycles"]["p99"] for point in stable], ":", color=STABLE, label="99 of 100")
     for point in found["points"]:
         if not point["stable"]:
-            axes.axvline(point["rate"], color=_UNSTABLE, linestyle="--", linewidth=1, label="not stable")
-    axes.axhline(found["zero_load_cycles"], color=_IDEAL, linewidth=0.8)
-    axes.text(0.01, found["zero_load_cycles"], "lone packets ", fontsize=8, va="bottom", color=_IDEAL)
-    axes.axvline(found["ideal_rate"], color=_IDEAL, linewidth=0.8, label="busiest link full")
+            axes.axvline(point["rate"], color=UNSTABLE, linestyle="--", linewidth=1, label="not stable")
+    axes.axhline(found["zero_load_cycles"], color=IDEAL, linewidth=0.8)
+    axes.text(0.01, found["zero_load_cycles"], "lone packets ", fontsize=8, va="bottom", color=IDEAL)
+    axes.axvline(found["ideal_rate"], color=IDEAL, linewidth=0.8, label="busiest link full")
     axes.set_xlim(0, 1.05 * max(found["ideal_rate"], *(point["rate"] for point in found["points"])))
     axes.set_ylim(0, None)
     axes.set_xlabel("offered load, flits per node and cycle")

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from archsim.ir.causes import CauseKeys
-from archsim.ir.figures import Predicted, Refinement
 from archsim.ir.keys import COUNT, RATIO, SECOND, TABLE, TEXT, ItemTypes, ResultKey
+from archsim.ir.result_parts import Predicted, Refinement
 
 StretchDetails = Annotated[list[Any], ItemTypes((int, int, str, str))]
 LinkDetails = Annotated[list[int], ItemTypes((int, int, int))]

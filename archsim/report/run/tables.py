@@ -5,26 +5,27 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
 from archsim.base.plain import cell
+from archsim.ir.keys import RATIO, TABLE, TEXT, ResultKey
+from archsim.ir.result import LayerResult
+from archsim.ir.result_parts import Predicted
 
-# What a bare number of the column is in; columns without one are names, counts or shares.
-UNITS = {
-    "cycles_start": "cycles",
-    "cycles_end": "cycles",
-    "cycles_total": "cycles",
-    "cycles_critical": "cycles",
-    "energy_j": "J",
-    "dram_read_bytes": "B",
-    "dram_write_bytes": "B",
-    "macs": "MAC",
-    "utilization": "1",
-    "row_hit_rate": "1",
-    "bound_cycles": "cycles",
-    "alone_cycles": "cycles",
-    "stalls": "cycles",
-}
+_WITHOUT = {RATIO: "1", TEXT: "", TABLE: ""}  # how keys without a unit are said in a table
+
+
+def _units() -> dict[str, str]:
+    """As the keys of a layer, and of what was predicted for it, state them; columns without one are names."""
+    found = {}
+    for owner in (LayerResult, Predicted):
+        for name, hint in get_type_hints(owner, include_extras=True).items():
+            said = next(item for item in hint.__metadata__ if isinstance(item, ResultKey))
+            found[name] = _WITHOUT.get(said.unit, said.unit)
+    return {name: unit for name, unit in found.items() if unit}
+
+
+UNITS = {**_units(), "row_hit_rate": "1"}  # column -> what a bare number in it is in
 
 
 def layer_table(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
