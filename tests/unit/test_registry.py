@@ -97,6 +97,27 @@ def test_every_folder_has_its_kind() -> None:
     assert [name for name, _ in show.listing("kinds")] == [found.kind for found in registry.FOLDERS.values()]
 
 
+HELPERS = {  # beside the extensions of a package of the tree
+    "dataflows": {"catalogue", "fold", "systolic"},
+    "passes": {"manager"},
+    "search": {"alike", "catalogue", "kept", "reason", "space", "templates"},
+    "policies": {"catalogue"},
+    "explore": {"catalogue", "learner", "problem"},
+}
+
+
+def test_every_file_of_the_tree_is_an_extension_or_a_known_helper() -> None:
+    """One that lacks what its kind defines would be read by nobody; so would a table in a folder that no kind has."""
+    for folder, kind in KINDS.items():
+        known = {Path(path).resolve() for path in registry.modules(kind).values()}
+        package = ROOT / kind.package.replace(".", "/")
+        others = {path.stem for path in package.glob("*.py") if path.resolve() not in known and path.stem[0] != "_"}
+        assert others == HELPERS.get(folder, set()), folder
+    tables = {folder: found for folder, found in registry.FOLDERS.items() if found.suffix == registry.YAML}
+    assert {path.name for path in (ROOT / "configs").iterdir()} <= tables.keys()
+    assert {path.suffix for path in (ROOT / "configs").rglob("*") if path.is_file()} == {registry.YAML}
+
+
 @pytest.mark.parametrize("folder", PYTHON_FOLDERS)
 def test_files_of_the_tree_define_what_their_protocol_asks(folder: str) -> None:
     kind = KINDS[folder]
