@@ -67,18 +67,13 @@ def pages() -> dict[str, str]:
     return {name: LEFT_OUT.sub(r"<\1/>", text) for name, text in made.items()}
 
 
-@pytest.fixture(scope="module")
-def made() -> dict[str, str]:
-    return pages()
-
-
 @pytest.mark.parametrize("path", sorted(HERE.iterdir()), ids=lambda path: path.name)
-def test_a_page_says_what_it_said(path: Path, made: dict[str, str]) -> None:
-    assert made[path.name] == path.read_text(encoding="utf-8")
+def test_a_page_says_what_it_said(path: Path) -> None:
+    assert pages()[path.name] == path.read_text(encoding="utf-8")
 
 
-def test_every_page_is_among_them(made: dict[str, str]) -> None:
-    assert set(made) == {path.name for path in HERE.iterdir()}
+def test_every_page_is_among_them() -> None:
+    assert set(pages()) == {path.name for path in HERE.iterdir()}
 
 
 if __name__ == "__main__":

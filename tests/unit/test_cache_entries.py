@@ -284,3 +284,11 @@ def test_mappings_are_of_the_plugins_as_they_are(tmp_path: Path, monkeypatch: py
         dataflow.write_text(text)
         places.append(MappingCache(tmp_path, "f" * 64)._path)
     assert len(set(places)) == 3
+
+
+@pytest.mark.parametrize("error", [OSError("a text of its own"), OSError(13, "Permission denied")])
+def test_a_file_that_cannot_be_read_says_why(error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(entries, "warn", lambda _, text: said.append(text))
+    entries.unread(Path("kept"), error)
+    assert said == [f"cache kept: cannot be read ({error.strerror or error}); {entries.AGAIN}"]

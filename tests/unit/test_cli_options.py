@@ -404,3 +404,8 @@ def test_shells_complete_commands() -> None:
     command = [sys.executable, "-m", "archsim"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
     assert done.stdout.split() == ["compare"]
+
+
+def test_refinement_is_the_work_of_one_process(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("run", "alexnet", "--on", "edge_npu", "--refine", "2", "-j", "2") == 2
+    assert "one process simulates and searches" in " ".join(capsys.readouterr().err.split())

@@ -10,12 +10,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
 import pytest
 
 from archsim.base import caches, compiled, entries, trust
+from archsim.base.compiled import _Files
 
 SOURCE = "def twice(number):\n    return 2 * number\n"
 NAME = "digest"
@@ -213,3 +215,9 @@ def test_without_any_folder_kernels_are_compiled_in_memory(
     told = capsys.readouterr().err
     assert told.count("warning:") == 1 and "anew in every process" in told
     assert ran(tmp_path / "one", None) == (0, 1)
+
+
+def test_files_of_all_functions_are_warned_of_by_their_common_folder() -> None:
+    root: Any = _Files._root
+    assert root.fget(SimpleNamespace(_cache_path="/cache/numba/one")) == Path("/cache/numba")
+    assert root.fget(SimpleNamespace(_cache_path="/cache/numba/two")) == Path("/cache/numba")

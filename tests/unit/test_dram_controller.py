@@ -7,13 +7,18 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from archsim.base.errors import ConfigError, SimulationError
+from archsim.base.jit import njit
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import by_name
 from archsim.facts.dram.device import ControllerPolicy, RowPolicy
+from archsim.memory.dram.compiled import intake, serve
+from archsim.memory.dram.compiled.records import ASKERS, FEED, NONE, TRANSFER
 from archsim.memory.dram.controller import DramController
+from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import Transfer, TransferCompletion
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -235,3 +240,40 @@ def test_every_access_is_counted_whatever_closes_its_row(rows: RowPolicy) -> Non
     dram.submit(0, [*loads, *(replace(load, id=99 + load.id, write=True) for load in loads[:10])])
     drain(dram)
     assert (dram.stats.reads, dram.stats.writes) == (40, 10)
+
+
+def test_the_first_beat_of_the_fast_model_is_a_latency_after_the_request() -> None:
+    """Of a long transfer that is alone: later than it was asked for, and long before its end."""
+    part = catalogue.dram("ddr4", 2400, 64, 1, 8 * GIB)
+    fast = FastDram(part, ControllerPolicy(refresh="none"), by_name("RoBaRaCoCh", part.device), interleave_bytes=64)
+    at_ps = 10**9
+    fast.submit(at_ps, [read(1, 0, 64 * 1024)])
+    found: list[TransferCompletion] = []
+    while not found:
+        found += fast.advance(FAR_PS)
+    assert at_ps + cycle_ps(30) < found[0].first_beat_ps < at_ps + cycle_ps(200) < found[0].time_ps
+
+
+@njit
+def _idle(feeds: Any) -> bool:
+    found: bool = serve._is_idle(feeds[0])
+    return found
+
+
+@pytest.mark.parametrize("place", ["none", "reads", "writes", "pending", "parked"])
+def test_a_channel_is_idle_when_no_ring_holds_a_transfer(place: str) -> None:
+    feeds = np.zeros(1, FEED)
+    for name in ("tails", "pending_head", "parked"):
+        feeds[name] = NONE
+    feeds["room_at"], feeds["room"] = NONE, NONE  # what stands beside the rings says nothing of them
+    if place in ("reads", "writes"):
+        feeds["tails"][0, ("reads", "writes").index(place)] = 3
+    elif place != "none":
+        feeds[{"pending": "pending_head", "parked": "parked"}[place]] = 3
+    assert _idle(feeds) == (place == "none")
+
+
+def test_a_burst_that_nobody_paces_may_be_taken_in_at_once() -> None:
+    transfer = np.zeros(1, TRANSFER)[0]
+    transfer["askers"] = np.full(ASKERS, NONE)
+    assert intake.offered(np.zeros(8, np.int64), transfer, 0) == 0

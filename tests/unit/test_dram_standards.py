@@ -11,6 +11,7 @@ from archsim.energy.chip import tables_for
 from archsim.energy.dram import load_dram
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.device import LEVELS
+from archsim.facts.dram.standards import lpddr5
 from archsim.spec.load import load
 
 GIB = 1 << 30
@@ -86,3 +87,11 @@ def test_levels_divide_the_banks_of_a_channel(capacity: int) -> None:
     sizes = [device.size_of(level) for level in LEVELS]
     assert sizes == [device.ranks * device.stacks * 16, device.stacks * 16, 16, 4, 1]
     assert [device.around(level) for level in LEVELS] == [sizes[0], *sizes[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("speed", "gbit", "measured"), [(6400, 16, True), (6400, 32, False), (5500, 16, False), (3200, 32, False)]
+)
+def test_only_what_a_preset_was_made_for_is_called_its_own(speed: int, gbit: int, measured: bool) -> None:
+    said = lpddr5._source(speed, gbit)
+    assert said.startswith("Ramulator" if measured else "estimated from") and said.endswith(f"channels of {gbit} Gb")

@@ -12,6 +12,7 @@ from archsim.lab.run.job import Job, build
 from archsim.lab.what_if import explain
 from archsim.lab.what_if.explain import Explanation, explained
 from archsim.report.run import explanation
+from archsim.report.run.explanation import to_json
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +103,9 @@ def test_a_larger_chip_that_cannot_be_mapped_says_why_in_a_line(monkeypatch: pyt
     monkeypatch.setattr(explain, "_again", refused)
     found = explained(Job("eye_tracking", "edge_npu"), "stage1").doubled
     assert found and {(each.cycles, each.reason) for each in found} == {(None, "nothing fits")}
+
+
+def test_json_has_letters_as_they_are_and_only_numbers() -> None:
+    assert "caf\N{LATIN SMALL LETTER E WITH ACUTE}" in to_json({"layer": "caf\N{LATIN SMALL LETTER E WITH ACUTE}"})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        to_json({"cycles": float("nan")})

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from archsim.base.errors import ConfigError
+from archsim.ir.asm.parser import parse_program
 from archsim.ir.program import Command, CommandLoop, Extent, PlacedTensor, Program, Queue, Region, Ring
 from archsim.lab.run.fidelity import EXACT_FLITS, affordable, flits, mean_routers, moved_bytes, with_fidelity
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load, loads
+from archsim.system import simulate
+from tests.tools.commands import GOLDEN
 
 GRID = """
 name: grid
@@ -97,3 +100,13 @@ def test_a_part_that_cannot_have_it_is_named_with_what_is_allowed() -> None:
         "`multicast: false`); allowed fast, or none, which is what the chip states: hbm exact, crossbar link"
     )
     assert with_fidelity(a100, "fast").memory("hbm").fidelity == "fast"
+
+
+def test_bytes_asked_of_a_memory_are_those_of_its_own_stores() -> None:
+    """The golden Program loads and stores each byte of its tensors in DRAM at least once, and l1 sees more."""
+    program = parse_program((GOLDEN / "program.asm").read_text(encoding="utf-8"), "program.asm")
+    asked = {name: moved_bytes(program, name) for name in ("dram", "l1", "nowhere")}
+    assert asked["nowhere"] == 0
+    counted = simulate(program, load(GOLDEN / "chip.yaml")).dram["dram"]
+    assert asked["dram"] >= counted.useful_read_bytes + counted.useful_write_bytes > 0
+    assert asked["dram"] != asked["l1"]

@@ -323,3 +323,13 @@ def test_binary_topologies(tmp_path: Path) -> None:
     (tmp_path / "net.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ModelError, match="cannot be read as text"):
         load_model(tmp_path / "net.csv")
+
+
+@pytest.mark.parametrize(
+    ("row", "batch", "macs"),
+    [("fc,16,8,4,", 1, 512), ("fc,16,8,4,", 2, 1024), ("fc,16,8,4,2", 1, 1024), ("fc,16,8,4,2", 2, 2048)],
+)
+def test_a_batch_and_several_products_multiply_a_product(row: str, batch: int, macs: int, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text(f"Layer,M,N,K,\n{row}\n", encoding="utf-8")
+    found = load_model(tmp_path / "one.csv", batch=batch)
+    assert found.macs == macs and found.parameters == 8 * 4 * (2 if row.endswith("2") else 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from archsim.base.errors import ConfigError
@@ -11,6 +12,7 @@ from archsim.base.registry import PLUGINS_VARIABLE
 from archsim.graph.lowering.lower import lower_graph
 from archsim.graph.passes import manager
 from archsim.graph.passes.infer import infer
+from archsim.graph.passes.lookups import _with_pattern
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 
 TREE = ("infer", "alias", "fuse", "lookups")
@@ -133,3 +135,17 @@ def test_an_inferred_graph_is_inferred_once() -> None:
         manager.passed(model(), manager.PassOptions()).canonical
         == manager.passed(inferred, manager.PassOptions()).canonical
     )
+
+
+def test_a_pattern_that_a_node_states_is_kept_whatever_its_indices_hold() -> None:
+    """Constant indices say which rows are read only where nothing else does."""
+    rows = np.arange(3, dtype=np.int64)
+    values = {
+        "t": GraphValue("t", (8, 4), "constant", "float32"),
+        "i": GraphValue("i", (3,), "constant", "int64", rows),
+    }
+    graph = Graph("one", (), values, ("x",), ("y",))
+    stated = GraphNode("n", "Gather", ("t", "i"), ("y",), {"indices": "uniform(seed=1)"})
+    assert _with_pattern(stated, graph, {}, []).attributes["indices"] == "uniform(seed=1)"
+    plain = GraphNode("n", "Gather", ("t", "i"), ("y",), {})
+    assert _with_pattern(plain, graph, {}, []).attributes["indices"] != "uniform(seed=1)"

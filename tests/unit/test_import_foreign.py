@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from archsim.base.errors import ArchsimError, ConfigError, NotBuiltError
+from archsim.frontend.foreign.accelforge_parts import AccelforgeReader
 from archsim.frontend.foreign.emit import decimal
 from archsim.frontend.foreign.expression import evaluate
 from archsim.frontend.foreign.ledger import APPROXIMATED, ASSUMED, IGNORED, READ, REFUSED, UNKNOWN
 from archsim.frontend.foreign.load import bring
 from archsim.frontend.foreign.names import plain_name
-from archsim.frontend.foreign.sets import roles_of
+from archsim.frontend.foreign.sets import _LONGEST, roles_of
 from archsim.frontend.foreign.template import rendered
+from archsim.frontend.foreign.workload import _ordered
 from archsim.frontend.load import load_model
 from archsim.spec.nodes import FileNode, parse, parse_foreign
 from tests.tools.imported import CASES, FOLDER, IDS, brought, chip
@@ -337,3 +341,37 @@ def test_long_names_stay_apart(tmp_path: Path) -> None:
     written = tmp_path / "written.yaml"
     written.write_text(bring([path]).files["long.yaml"], encoding="utf-8")
     assert len(load_model(written).layers) == 1
+
+
+def test_a_tensor_of_one_role_has_the_width_of_it() -> None:
+    one, both = frozenset(("inputs",)), frozenset(("inputs", "weights"))
+    bits = {"inputs": SimpleNamespace(value=Fraction(16)), "weights": SimpleNamespace(value=Fraction(4))}
+    facts: Any = SimpleNamespace(roles={"image": one, "either": both}, bits=bits)
+    names = AccelforgeReader(facts, {})._names
+    assert names["image.bits_per_value"] == names["input.bits_per_value"] == 16
+    assert names["weight.bits_per_value"] == 4 and names["output.bits_per_value"] == 8
+    assert "either.bits_per_value" not in names
+
+
+def test_a_set_expression_has_a_longest_length() -> None:
+    text = "All" + " " * (_LONGEST - 3)
+    assert roles_of(text, {}) == roles_of("All", {})
+    with pytest.raises(ConfigError):
+        roles_of(text + " ", {})
+
+
+def test_of_two_operands_the_weights_come_second_and_two_activations_stay() -> None:
+    def task(*roles: str) -> Any:
+        return SimpleNamespace(operands=tuple(SimpleNamespace(role=role, place=at) for at, role in enumerate(roles)))
+
+    def order(*roles: str) -> list[int]:
+        return [found.place for found in _ordered(task(*roles))]  # type: ignore[attr-defined]
+
+    assert order("weights", "inputs") == [1, 0]
+    assert order("inputs", "weights") == order("inputs", "inputs") == order("weights", "weights") == [0, 1]
+
+
+def test_lanes_of_another_tool_keep_their_energy() -> None:
+    found = chip(brought("accelforge", ("npu.arch.yaml", "chain.workload.yaml")))
+    assert found.vectors[0].energy_pj["lane_op"].value == pytest.approx(0.2)
+    assert found.sources["Scalar.energy.lane_op"].startswith("npu.arch.yaml: arch.nodes[3].actions[0].energy")

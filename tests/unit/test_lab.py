@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,17 +16,16 @@ from archsim.ir.result import Result
 from archsim.lab.run import map_only as mappings
 from archsim.lab.run.job import BuiltJob, Job, build
 from archsim.lab.run.offchip import outer_rates
-from archsim.lab.run.run import simulated
+from archsim.lab.run.run import execute, simulated
 from archsim.lab.what_if.variants import variants
 from archsim.lab.what_if.why import why
 from archsim.report.run.loopnest import loop_nest
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load
 from archsim.spec.load import replace as vary
+from tests.tools.commands import GOLDEN
 from tests.unit.fixtures_gather import CACHE
 from tests.unit.fixtures_gather import chip as gathering
-
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +138,15 @@ def test_loop_nests_read_outermost_first() -> None:
         list(mappings.texts(whole, {}, "conv2"))
     (told,) = mappings.texts(whole, {"mxu": "weight_stationary"})
     assert told.splitlines()[0] == "conv1: matmul on mxu (weight_stationary)"
+
+
+@pytest.mark.parametrize("is_mapped", [True, False])
+def test_what_if_keeps_a_mapping_only_where_there_is_one(is_mapped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Program text has none to keep."""
+    from archsim.lab.what_if import why as asked
+
+    kept: list[object] = []
+    monkeypatch.setattr(asked, "why", lambda base, chip, again, keep, objective: kept.append(keep) or ())
+    done = execute(Job(GOLDEN / ("workload.yaml" if is_mapped else "program.asm"), GOLDEN / "chip.yaml"))
+    done.explained(Job(GOLDEN / "workload.yaml", GOLDEN / "chip.yaml"))
+    assert len(kept) == 1 and (kept[0] is asked.no_mapping) == (not is_mapped)

@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archsim.base.errors import SimulationError
+from archsim.lab.run.job import Job, build
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import EventLoop, ProcessBody
+from archsim.spec.load import load
+from archsim.system import Machine
 
 
 def test_a_process_goes_on_at_once_when_what_it_waits_for_has_happened() -> None:
@@ -55,3 +58,12 @@ def test_edges_counted_from_an_instant_are_the_clocks_edges(hz: int, time_ps: in
     first = clock.cycle(time_ps)
     assert clock.edges(time_ps, *cycles) == [clock.edge(first + more) for more in cycles]
     assert [clock.span(time_ps, more) for more in cycles] == [(first, clock.edge(first + more)) for more in cycles]
+
+
+def test_with_a_network_no_two_instants_are_alike() -> None:
+    """Without one, instants at the same place between the clocks' edges are."""
+    for name, alike in (("edge_npu", True), ("mtia_v2i", False)):
+        chip = load(name)
+        machine = Machine(build(Job("eye_tracking", name, fidelity="fast")).program, chip, trace=False)
+        step = 10**12  # of all clocks whole cycles
+        assert (machine.entry(step, align=False) == machine.entry(2 * step, align=False)) == alike, name

@@ -13,7 +13,7 @@ from archsim.facts.noc import routing
 from archsim.facts.noc.topologies import mesh, torus
 from archsim.facts.noc.topology import Topology
 from archsim.noc import network_records
-from archsim.noc.compiled import knuth, reserve, run
+from archsim.noc.compiled import knuth, records, reserve, run
 from archsim.noc.compiled.node_queues import PacketSources
 from archsim.noc.compiled.records import MADE, MESSAGE, NONE, NOW
 from archsim.noc.parameters import RouterParameters
@@ -182,3 +182,18 @@ def test_late_turns_leave_their_heap_in_order(turns: list[tuple[int, int]], earl
         assert (times[0], entries[0]) == kept.pop(0)
         size = reserve.pop(times, entries, size)
     assert not kept
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(3, 2), (5, 3), (4, 1), (7, 4)])
+def test_flits_of_a_slow_link_arrive_one_after_the_other(numerator: int, denominator: int) -> None:
+    """Against a count flit by flit: each enters when the one before has passed, and is there when its last part is."""
+    output = np.zeros(1, records.OUTPUT)[0]
+    output["numerator"], output["denominator"] = numerator, denominator
+    free = 0
+    for at, flits in ((0, 3), (2, 1), (20, 4), (21, 5)):
+        ends = []
+        for _ in range(flits):
+            free = max(free, at * denominator) + numerator
+            ends.append(-(-free // denominator))
+        assert reserve._take_slow(output, flits, at) == (ends[-1] - ends[0] + 1, ends[0] - at - 1)
+        assert output["until"] == free

@@ -10,8 +10,9 @@ from types import FrameType
 import pytest
 
 from archsim.base import progress
+from archsim.base.progress import WorkStretch
 from archsim.cli import meter as meters
-from archsim.cli.meter import CLEAR, ProgressMeter, in_words
+from archsim.cli.meter import CLEAR, ProgressMeter, _done, in_words
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.program import Program
 from archsim.ir.unroll import count_commands, unroll
@@ -299,3 +300,14 @@ def test_names_of_layers_do_nothing_to_the_terminal(text: str, monkeypatch: pyte
             meter.say(text)
         stream.seek(0)
         assert text not in stream.read().replace(CLEAR, "")
+
+
+def test_pieces_within_pieces_that_are_all_done_are_one() -> None:
+    outer, inner = (WorkStretch("mapping", "layers", total, at_most=False, ask=None) for total in (4, 10))
+    outer.add(1)
+    inner.add(5)
+    assert _done([outer, inner]) == 1.5
+    inner.add(5)
+    assert _done([outer, inner]) == 2.0
+    outer.add(3)
+    assert _done([outer]) == 4.0

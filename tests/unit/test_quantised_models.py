@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from fixtures_onnx import model, save
 from onnx import helper, numpy_helper
 
 from archsim.frontend.load import import_model
+from archsim.graph.numeric.quantise import Quantised
 from archsim.ir.graph import UnsupportedError
 from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
@@ -132,3 +134,10 @@ def test_scales_by_channel_of_weights_become_one(tmp_path: Path) -> None:
     assert outcome.met
     held = numpy_helper.from_array(elements)
     assert held.dims == [2, 3]
+
+
+def test_accumulators_wrap_around() -> None:
+    """In two's complement, one past the end is the other end."""
+    holder: Any = SimpleNamespace(_accumulate="int32")
+    totals = np.asarray([2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**32 + 5])
+    assert Quantised.sums(holder, totals).tolist() == [2**31 - 1, -(2**31), -(2**31), 2**31 - 1, 5]

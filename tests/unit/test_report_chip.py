@@ -25,6 +25,11 @@ def summary() -> dict[str, Any]:
     return summarise(make_result())
 
 
+def test_a_square_room_is_filled_from_the_left() -> None:
+    boxes = squarified([3.0, 1.0], TreemapBox(0.0, 0.0, 2.0, 2.0))
+    assert boxes == [TreemapBox(0.0, 0.0, 1.5, 2.0), TreemapBox(1.5, 0.0, 0.5, 2.0)]
+
+
 def test_bottlenecks_are_ranked_with_their_layers(summary: dict[str, Any]) -> None:
     rows = shown(bottlenecks(summary))
     assert [row["rank"] for row in rows] == ["1", "2"] and [row["cause"] for row in rows] == ["busy", "DRAM"]

@@ -14,12 +14,14 @@ from archsim.ir.rows import Record
 from archsim.report.charts.network import RAMP
 from archsim.report.charts.network import network as drawn
 from archsim.report.kit import svg
+from archsim.report.noc import page as noc_page
 from archsim.report.run.layouts import units as units_table
 from archsim.report.run.noc_rows import array_count, by_kind, core_bars, links_table, network, sentence
 from archsim.report.run.run_sentences import _largest_wait
 from archsim.report.run.timeline import chosen, is_shown, place, shown_cores, timeline
 from archsim.report.run.timeline import sentence as cores_told
 from archsim.sim.blame import timelines
+from tests.tools.drawings import LOADS
 from tests.tools.tables import shown
 
 STATS = NocStats(
@@ -144,3 +146,8 @@ def test_few_cores_are_all_shown() -> None:
 def test_units_of_the_timeline_stand_by_the_numbers_of_their_cores() -> None:
     units = ["core[0].load", "core[2].array", "core[10].array", "core[10].load", "host"]
     assert sorted(sorted(units), key=place) == units
+
+
+def test_the_page_of_a_network_draws_latency_against_load() -> None:
+    (drawn_curve,) = noc_page._charts("curve", LOADS)
+    assert "Latency of a packet in cycles against offered load" in drawn_curve

@@ -14,7 +14,7 @@ from archsim.graph.numeric.constants import Constants
 from archsim.graph.numeric.rough import LEAST, UNITS, rough
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 from archsim.ops.kit.catalogue import find, operators
-from archsim.ops.kit.rounding import CERTAINTY, growth, moved
+from archsim.ops.kit.rounding import CERTAINTY, growth, moved, unknown
 from tests.tools.operator_cases import CASES, Array, neutral
 
 ROUNDED = [case for case in CASES if (known := find(case[0])) is not None and known.rounding not in (None, moved)]
@@ -183,3 +183,8 @@ def test_infinite_elements_have_to_be_equal() -> None:
     soft = rough(graph, constants, {"x": x}, "y", "float32")
     assert soft.value[0, 1] == 0 and 0 < soft.error[0, 0] < 1e-5 and soft.error[0, 1] < 1e-30
     assert rough(graph, constants, {"x": x}, "z", "float32").error[0, 1] < 1e-30
+
+
+def test_of_an_operator_that_says_nothing_every_operand_that_is_there_counts() -> None:
+    found = unknown((np.asarray([1.0]),), (None, np.asarray([-7.0, 2.0]), None))
+    assert float(found.magnitude) == 7.0 and found.roundings == unknown((np.zeros(2),), ()).roundings

@@ -22,6 +22,7 @@ from archsim.lab.sweep.process_executor import ProcessExecutor
 from archsim.lab.sweep.resolve import resolve
 from archsim.lab.sweep.run import RunningSweep, SilentWatch
 from archsim.report.run import run_files
+from archsim.report.scenario.page import _legend
 from archsim.spec import load as chips
 from tests.tools.scenarios import served, service, stream
 
@@ -256,3 +257,14 @@ def test_the_key_of_a_row_knows_the_scenario(tmp_path: Path) -> None:
     assert load(scenario(tmp_path, ("rate: 30 kHz", "rate: 20 kHz"))).sha256 != first
     (tmp_path / "small.csv").write_text((tmp_path / "large.csv").read_text())
     assert load(tmp_path / "two_streams.yaml").sha256 != first
+
+
+def test_the_legend_has_what_the_timeline_shows() -> None:
+    def words(*slices: tuple[str | None, bool]) -> list[str]:
+        shown = [[name, 0, 0.0, 1.0, late] for name, late in slices]
+        summary = {"streams": {"eye": {}}, "details": {"timeline": {"slices": shown}}}
+        return [word for _, word in _legend(summary)]
+
+    assert words(("eye", False)) == ["eye"]
+    assert words(("eye", False), (None, False)) == ["eye", "waking up"]
+    assert words(("eye", True)) == ["eye", "behind its deadline"]

@@ -20,6 +20,7 @@ from archsim.spec import schema
 from archsim.spec.keys import keys_of, texts
 from archsim.spec.load import load, loads
 from archsim.spec.memories import Cache, Memory
+from archsim.spec.tree import inner_paths
 from archsim.spec.value_domains import Domain
 from tests.tools.commands import ROOT
 
@@ -241,3 +242,9 @@ def test_what_a_domain_writes_it_reads_back() -> None:
                     assert key.form.written(key.form.convert(found)) == found
                     seen += 1
     assert seen > 200
+
+
+def test_paths_below_a_section_are_those_of_its_keys_and_none_below_a_list() -> None:
+    noc, array = schema.PARTS["noc"], schema.PARTS["array"]
+    assert {"lanes", "rate", "coding", "latency", "energy"} <= set(inner_paths(noc, "phy"))
+    assert inner_paths(array, "fanouts") == [] and inner_paths(array, "startup") == []

@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import yaml
 from fixtures_package import PACKAGE, package
 
 from archsim.base.errors import ArchsimError, NotBuiltError
@@ -17,6 +18,8 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.keys import keys_of
 from archsim.spec.locate import config_files
 from archsim.spec.network import Noc, Phy
+from archsim.spec.table_files import preset
+from tests.tools.commands import ROOT
 
 
 def network(chip: Architecture) -> Noc:
@@ -215,3 +218,15 @@ def test_another_mistake_does_not_put_a_preset_in_doubt() -> None:
     with pytest.raises(ArchsimError) as error:
         load.loads(PACKAGE.replace("clock:", "sources: {clok: x}\nclock:", 1))
     assert "clok" in str(error.value) and "phy" not in str(error.value)
+
+
+def test_an_estimate_of_a_link_is_called_one_and_other_numbers_name_the_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "links").mkdir()
+    text = (ROOT / "configs" / "links" / "grs.yaml").read_text(encoding="utf-8")
+    (tmp_path / "links" / "mine.yaml").write_text(text.replace("name: grs", "name: mine"), encoding="utf-8")
+    monkeypatch.setenv("ARCHSIM_CONFIGS", str(tmp_path))
+    said = {key: node.source for key, node in preset("mine").mapping.items()}
+    stated = yaml.safe_load(text)["sources"]
+    assert said == {key: text if text.startswith("estimated:") else f"mine: {text}" for key, text in stated.items()}

@@ -14,6 +14,7 @@ from archsim.lab.sweep.axis import SweepAxis
 from archsim.lab.sweep.form import Sweep, SweepGoal, SweepLimits, SweepModel, SweepSearch, read
 from archsim.lab.sweep.points import SweepGrid
 from archsim.lab.sweep.resolve import resolve
+from archsim.spec import value_domains
 from tests.unit.fixtures_check import GOLDEN
 
 SWEEP = (Path(GOLDEN) / "sweep.yaml").read_text(encoding="utf-8")
@@ -310,3 +311,10 @@ def test_too_many_points_are_told_with_the_rest_unless_what_says_how_many_is_wro
             .replace("5000]", "1200]")
         )
         assert not any("1,440,000" in line for line in problems_of(few + wrong, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "said"), [(2, "a list of 2 whole"), ((2, 2), "a list of 2 whole"), ((1, 4), "a list of 1 to 4 whole")]
+)
+def test_how_long_a_list_may_be_is_said_in_few_words(lengths: int | tuple[int, int], said: str) -> None:
+    assert value_domains.sequence(lengths, 0, 9).allowed.startswith(said)

@@ -19,7 +19,7 @@ from archsim.report.compare.layouts import figures, parts
 from archsim.report.kit import table_terminal
 from archsim.report.kit.console import folded
 from archsim.report.kit.number_format import count, percent
-from archsim.report.kit.text_grid import BarCell, GridColumn, TextGrid
+from archsim.report.kit.text_grid import BarCell, GridColumn, TextGrid, _cut
 from archsim.report.noc.layouts import curve_table
 from archsim.report.run import terminal
 from archsim.report.run.headline import headline
@@ -227,3 +227,8 @@ def test_the_front_of_a_sweep(width: int) -> None:
     shown = cells(text).count("1 MiB")
     left_out = " ".join(text.partition("left out here: ")[2].split())
     assert 1 <= shown < 6 and all(axis in left_out for axis in axes[shown:]) and "results.parquet has all" in left_out
+
+
+def test_a_word_that_ends_in_the_middle_is_kept() -> None:
+    assert _cut("abcd efghijkl", 8, "text") == "abcd\N{HORIZONTAL ELLIPSIS}"
+    assert _cut("abc defghijkl", 8, "text") == "abc def\N{HORIZONTAL ELLIPSIS}"

@@ -114,3 +114,9 @@ def test_what_is_made_of_tokens_is_made_once_for_all_commands_that_share_them() 
     assert [step.takes for step in steps] == [1, 2, 2, 2, 2, 2]
     assert [step.gives for step in steps] == [{}, {"e": 1}] * 3
     assert steps[1].gives is steps[3].gives
+
+
+def test_a_command_may_begin_anew_in_all_trips_but_the_first() -> None:
+    fresh = (LoopEdge("first", "i", negated=True),)
+    body = CommandLoop("i", 3, (Command("c", "SYNC", "layer", fresh=fresh),))
+    assert [step.fresh for step in unroll(Queue("q", "core[0]", "array", (body,)))] == [False, True, True]

@@ -121,3 +121,8 @@ def test_the_table_says_how_much_of_the_bound_was_taken(tmp_path: Path) -> None:
     outcome = verify(VerifyOptions(Job(save(tmp_path, scaled(3.0)), "edge_npu"), numbers="float"))
     (line,) = [line for line in verification.to_table(outcome).splitlines() if "float32" in line]
     assert "within the rounding of what each element adds up" in line and "% of the bound" in line
+
+
+def test_a_check_without_rows_has_no_error_and_has_not_passed() -> None:
+    nothing = VerifyCheck("float", "reference", "rule", 1)
+    assert (nothing.worst, nothing.worst_share, nothing.passed) == (0.0, 0.0, False)
