@@ -7,9 +7,10 @@ A command whose words collide in banks does not load all of them alike. While on
 loads of such commands are a port of their own, on which every other command of the port has what it has of the whole
 (``parting``).
 
-Paces hold from one start or end of a command to the next. Progress is kept as an exact rational of the command's own
-cycles; it ends at the first edge at or after its exact end, and holds its share until then. Demands that fit are never
-touched: they cost no arithmetic but the comparison.
+Paces hold from one start or end of a command to the next; all starts and ends of an instant are settled together, when
+it is over (``settle``). Progress is kept as an exact rational of the command's own cycles; it ends at the first edge at
+or after its exact end, and holds its share until then. Demands that fit are never touched: they cost no arithmetic but
+the comparison.
 
 An overfull port whose commands no other port holds up, and no bank, is a ``pool``: a start or an end there changes one
 number. Wherever ports hold up the same commands, each start and end gives all of these their paces anew (``fair``).
@@ -27,23 +28,6 @@ from archsim.memory.port_pool import PortPool
 from archsim.memory.water_level import fair_paces
 from archsim.sim.events import Event, EventLoop, postpone
 from archsim.sim.protocols import Cycles
-
-
-def join_banks(flow: PortFlow) -> None:
-    """A command has come to its ports; it loads the banks of some."""
-    for port in flow.streams.exact:
-        if port.banks and flow not in port.uneven:
-            flow.join(dict.fromkeys(port.banks, flow.exact[port]))
-        elif port.uneven and port.crowded():
-            _part(port)
-
-
-def leave_banks(flow: PortFlow) -> None:
-    """A command has gone from its ports and those of banks, which may be fewer then."""
-    uneven = [port for port, _ in flow.peaks]
-    for port in flow.streams.exact:
-        if port.banks and (port in uneven or not port.crowded()):
-            _part(port)
 
 
 def _part(port: MemoryPort) -> None:
@@ -83,6 +67,10 @@ class ChipPorts:
         self._event_loop = event_loop
         self._started = 0
         self._pools: dict[MemoryPort, PortPool] = {}  # a command is in one at most, which has all commands of its port
+        self._unsettled = False
+        self._came: list[PortFlow] = []  # commands that started on ports of which one may hold them up
+        self._slack: dict[MemoryPort, None] = {}  # ports that commands have left which held some up
+        self._uneven: dict[MemoryPort, None] = {}  # ports whose banks may be alike in another way now
 
     def begin(self, streams: PortStreams) -> PortFlow:
         """Start ``streams`` now."""
@@ -95,47 +83,88 @@ class ChipPorts:
         for port, share in flow.shares:
             if port.add(flow, share):
                 crowded = True
-        flow.event = event_loop.event() if crowded else event_loop.timeout(flow.end_ps - event_loop.now)
-        flow.event.callbacks.append(partial(self.end, flow))
         if crowded:
-            self._meet(flow)
+            flow.event = event_loop.event()
+            self._join_banks(flow)
+            self._came.append(flow)
+            self._unsettle()
+        else:
+            flow.event = event_loop.timeout(flow.end_ps - event_loop.now)
+        flow.event.callbacks.append(partial(self.end, flow))
         return flow
 
     def end(self, flow: PortFlow, _: Event) -> None:
         """Take a command off its ports, at its end, which has happened."""
         flow.ended = True
         pooled = flow.pooled
-        full = []
         for port, share in flow.shares:
             if port.rough >= FULL and pooled is None and port.overfull():
-                full.append(port)
+                self._slack[port] = None
+                self._unsettle()
             port.remove(flow, share)
         for port, _peak in flow.peaks:
             port.remove_uneven(flow)
         if flow.shares is not flow.streams.shares:
-            leave_banks(flow)
+            self._leave_banks(flow)
         if pooled is not None:
             self._pools[pooled].remove(flow)
-            if not pooled.flows:
-                self._leave(flow)
-        elif full:
-            self._retime([other for port in full for other in port.flows])
+            self._unsettle()
 
     def pace(self, flow: PortFlow) -> Cycles:
         """Present pace of a command under way."""
+        self.settle()
         return flow.pace if flow.pooled is None else self._pools[flow.pooled].pace(flow)
 
-    def _meet(self, flow: PortFlow) -> None:
-        """A command has come to ports of which one is a pool, or may be overfull, or a bank of it may be."""
-        join_banks(flow)
+    def settle(self) -> None:
+        """Give the commands that this instant's starts and ends may slow or speed up their paces anew."""
+        if not self._unsettled:
+            return
+        self._unsettled = False
+        for port in self._uneven:
+            _part(port)
+        slack = [flow for port in self._slack for flow in port.flows if not flow.ended]
+        came = [flow for flow in self._came if not flow.ended and self._meets(flow)]
+        self._uneven.clear()
+        self._slack.clear()
+        self._came.clear()
+        for flow in came:
+            self._leave(flow)
+        self._retime([*came, *slack])
+        for port, pool in list(self._pools.items()):
+            if port.flows:
+                pool.settle()
+            else:
+                self._pools.pop(port).close()
+
+    def _unsettle(self) -> None:
+        if not self._unsettled:
+            self._unsettled = True
+            self._event_loop.at_end(self.settle)
+
+    def _join_banks(self, flow: PortFlow) -> None:
+        """A command has come to its ports; it loads the banks of some."""
+        for port in flow.streams.exact:
+            if port.banks and flow not in port.uneven:
+                flow.join(dict.fromkeys(port.banks, flow.exact[port]))
+            elif port.uneven and port.crowded():
+                self._uneven[port] = None
+
+    def _leave_banks(self, flow: PortFlow) -> None:
+        """A command has gone from its ports and those of banks, which may be fewer then."""
+        uneven = [port for port, _ in flow.peaks]
+        for port in flow.streams.exact:
+            if port.banks and (port in uneven or not port.crowded()):
+                self._uneven[port] = None
+                self._unsettle()
+
+    def _meets(self, flow: PortFlow) -> bool:
+        """Whether ports may hold a command up that has come to them and is not in a pool of its own from now on."""
         crowded = [port for port in flow.exact if port.is_pool or port.overfull()]
         if len(crowded) == 1 and crowded[0].is_pool:
             self._pools[crowded[0]].add(flow)
-            return
+            return False
         flow.event = postpone(flow.event, flow.end_ps - self._event_loop.now)
-        if crowded:
-            self._leave(flow)
-            self._retime([flow])
+        return bool(crowded)
 
     def _leave(self, flow: PortFlow) -> None:
         """Leave the commands of all pools that a command is on to themselves."""

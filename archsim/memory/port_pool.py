@@ -41,6 +41,7 @@ class PortPool:
         self._held = 0  # commands held up
         self._of: dict[PortFlow, PaceGroup] = {}
         self._changes = 0
+        self._moved = False
         self._alarm_ps: int | None = None
         port.is_pool = True
         for flow in port.flows:
@@ -48,17 +49,24 @@ class PortPool:
         self._shift()
 
     def pace(self, flow: PortFlow) -> Cycles:
-        """Present pace of a command."""
+        """Pace of a command; the present one once the pool has settled."""
         return self._of[flow].pace(self._level)
 
+    def settle(self) -> None:
+        """Find the level anew after commands were added or removed in the present instant."""
+        if self._moved:
+            self._moved = False
+            self._shift()
+
     def add(self, flow: PortFlow) -> None:
-        """A command on the port starts now."""
+        """A command on the port starts now; the pool is to be settled."""
+        self._moved = True
         self._advance()
         self._enter(flow)
-        self._shift()
 
     def remove(self, flow: PortFlow) -> None:
-        """A command has ended now and is off the port."""
+        """A command has ended now and is off the port; the pool is to be settled."""
+        self._moved = True
         self._advance()
         group = self._of.pop(flow)
         self._count(group, -1)
@@ -68,11 +76,11 @@ class PortPool:
             del self._alike[group.kind]
             self._free -= at < self._free
             group.first = None
-        self._shift()
 
     def close(self) -> None:
         """Leave each command to itself, as it is now."""
         self._advance()
+        self.settle()
         going = []
         for group in self._groups:
             work, pace = group.work(), group.pace(self._level)

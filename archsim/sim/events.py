@@ -5,6 +5,7 @@ is a machine of its own: it takes requests and is run forward to its first compl
 event loop because
 
 1. all events of an instant are drained before that instant's requests are handed over, sorted by (port, sequence);
+   in between, whoever asked for it settles what follows from all of them (``at_end``);
 2. a model never runs past the next event of SimPy or of another model, which could feed it;
 3. a completion is delivered at the first edge of its receiver at or after it, before any other event of that time.
 
@@ -120,6 +121,7 @@ class EventLoop:
         self._env = simpy.Environment()
         self._ports: list[_Port] = []
         self._submitters: list[_Port] = []
+        self._settling: list[Callable[[], None]] = []
 
     def event(self) -> Event:
         """An event that someone will trigger with ``succeed``."""
@@ -134,6 +136,10 @@ class EventLoop:
     def at(self, time_ps: int, callback: Callable[[], None]) -> None:
         """Call ``callback`` at ``time_ps``, which is not in the past."""
         self.timeout(time_ps - self.now).callbacks.append(lambda _: callback())
+
+    def at_end(self, settle: Callable[[], None]) -> None:
+        """Call ``settle`` once when all events of the present instant have happened."""
+        self._settling.append(settle)
 
     def start(self, body: ProcessBody) -> Event:
         """Run ``body`` as a process from this instant on; the event happens when it ends."""
@@ -173,12 +179,11 @@ class EventLoop:
             self._run_models()
             if not queue:
                 return
-            now = self.now = env._now = int(queue[0][0])
-            while queue and queue[0][0] == now:
-                event: Any = heappop(queue)[3]
-                callbacks, event.callbacks = event.callbacks, None
-                for callback in callbacks:
-                    callback(event)
+            self.now = env._now = int(queue[0][0])
+            self._drain()
+            while self._settling:
+                self._settle()
+                self._drain()
             if self._submitters:
                 self._hand_over()
 
@@ -186,6 +191,20 @@ class EventLoop:
         """Bring idle models to ``time_ps``, the end of the simulation, for what they count over time."""
         for port in self._ports:
             port.model.advance(time_ps)
+
+    def _drain(self) -> None:
+        """Let all events of the present instant happen."""
+        queue, now = self._env._queue, self.now
+        while queue and queue[0][0] == now:
+            event: Any = heappop(queue)[3]
+            callbacks, event.callbacks = event.callbacks, None
+            for callback in callbacks:
+                callback(event)
+
+    def _settle(self) -> None:
+        settling, self._settling = self._settling, []
+        for settle in settling:
+            settle()
 
     def _hand_over(self) -> None:
         for port in self._submitters:

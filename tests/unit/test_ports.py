@@ -153,6 +153,7 @@ def test_banks_are_shared_as_ports(
         gone = flows.pop(order.randrange(len(flows)))
         gone.event.callbacks.clear()
         everything.end(gone, gone.event)
+    everything.settle()
     assert not port.flows and not port.banks
 
 
