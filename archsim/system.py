@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from archsim.base.errors import ProgramError, SimulationError
 from archsim.base.progress import stretch
@@ -16,14 +17,20 @@ from archsim.ir.program import Program, Queue
 from archsim.ir.records import Records
 from archsim.ir.unroll import count_commands
 from archsim.memory.cache import TableCache
+from archsim.memory.chip_ports import ChipPorts
 from archsim.memory.dma import DmaEngine
+from archsim.memory.memory_port import PortStreams
 from archsim.memory.offchip import OffChip
 from archsim.memory.scratchpad import Scratchpads
+from archsim.memory.stream_facts import stream_facts
 from archsim.noc.fabric import Fabric
 from archsim.noc.network import Network
 from archsim.pe.core import compute_engine, core_number, idle_names
+from archsim.sim.compiled_core import CompiledCore, GivenUpError
 from archsim.sim.deadlock import report
 from archsim.sim.events import EventLoop, ProcessBody
+from archsim.sim.outside_wiring import OutsideWiring
+from archsim.sim.program_tables import ProgramTables, QueueFacts, UnsupportedError
 from archsim.sim.protocols import Engine
 from archsim.sim.queue import CommandQueue, PipelinedQueue
 from archsim.sim.stores import OperandStores
@@ -40,13 +47,24 @@ def simulate(program: Program, architecture: Architecture, *, trace_bandwidth: b
     cannot run, ConfigError for a part that cannot be built, SimulationError for deadlock (who waits for whom) and
     token underflow.
     """
+    if COMPILED_FROM <= sum(map(count_commands, program.queues)):
+        try:
+            return Machine(program, architecture, trace=trace_bandwidth, compiled=True).run()
+        except (UnsupportedError, GivenUpError):
+            pass  # the machine of processes runs it, or says what is wrong
     return Machine(program, architecture, trace=trace_bandwidth).run()
+
+
+COMPILED_FROM = int(__import__("os").environ.get("COMPILED_FROM", "1000000000"))  # commands
 
 
 class Machine:
     """The parts of one chip, loaded with one Program."""
 
-    def __init__(self, program: Program, architecture: Architecture, *, trace: bool) -> None:
+    def __init__(
+        self, program: Program, architecture: Architecture, *, trace: bool, compiled: bool = False
+    ) -> None:
+        """``compiled``: queues, engines and ports run in compiled code; raises UnsupportedError where they cannot."""
         self._program = program
         self._architecture = architecture
         self._event_loop = EventLoop()
@@ -59,7 +77,10 @@ class Machine:
         on_chip = [memory for memory in explicit if memory.kind != "dram"]
         scratchpads = {name: memory for memory in on_chip for name in architecture.instances(memory)}
         self._fabric = _fabric(architecture, self._event_loop, self._tally)
-        self._pads = Scratchpads(scratchpads | {cache.name: cache for cache in architecture.caches}, self._event_loop)
+        self._ports = LatePorts() if compiled else ChipPorts(self._event_loop)
+        self._pads = Scratchpads(scratchpads | {cache.name: cache for cache in architecture.caches}, self._ports)
+        self._trace = trace
+        self._core: CompiledCore | None = None
         self._load()
 
     def _load(self) -> None:
@@ -75,6 +96,9 @@ class Machine:
             setup_memory=weights[-1].name if weights else "",
             own=self._architecture.noc.inside if self._architecture.noc is not None else (),
         )
+        if isinstance(self._ports, LatePorts):
+            self._compile(stores, self._ports)
+            return
         self._queues = [self._queue(rank, queue) for rank, queue in enumerate(program.queues)]
         self._wiring = Wiring(
             program,
@@ -86,17 +110,41 @@ class Machine:
         for queue in self._queues:
             queue.connect(self._wiring)
 
+    def _compile(self, stores: OperandStores, ports: LatePorts) -> None:
+        """All queues but the host's in compiled code."""
+        program, architecture = self._program, self._architecture
+        engines = {
+            queue.name: self._engine(rank, queue)
+            for rank, queue in enumerate(program.queues)
+            if queue.engine != "host"
+        }
+        facts = {name: _facts(engine) for name, engine in engines.items()}
+        tables = ProgramTables(program, facts, stores.tape)
+        cores = architecture.cores if architecture.noc is not None else 1
+        self._core = ports.core = CompiledCore(
+            tables, engines, self._event_loop, cores, lambda streams, placed: stream_facts(streams, placed=placed),
+            trace=self._trace,
+        )  # fmt: skip
+        stores.connect(self._core)
+        self._queues = [self._queue(rank, queue) for rank, queue in enumerate(program.queues) if queue.engine == "host"]
+        for queue in self._queues:
+            queue.connect(OutsideWiring(self._core, queue.name, queue.clock, queue.notify, self._event_loop))
+
     def run(self) -> Activity:
         """Simulate to the end and give the account."""
         event_loop, queues = self._event_loop, self._queues
         for queue in queues:
             event_loop.start(queue.run())
         self._simulate()
-        total_ps = max((queue.records[-1].end_ps for queue in queues if queue.records), default=0)
+        records = {queue.name: queue.records for queue in queues}
+        if self._core is not None:
+            records = self._core.records() | records
+            self._core.settle_bills()
+            self._tally.streams(self._core.streamed())
+        total_ps = max((rows[-1].end_ps for rows in records.values() if rows), default=0)
         event_loop.finish(total_ps)
         dram = {name: part.close() for name, part in self._drams.items()}
         noc = self._fabric.close() if self._fabric is not None else None
-        records = {queue.name: queue.records for queue in queues}
         idle = idle_names(self._architecture, self._program.queues)
         return Activity(
             program=self._program.name,
@@ -148,12 +196,14 @@ class Machine:
         queues = self._program.queues
         with stretch("simulating", "commands", lambda: sum(map(count_commands, queues)), done=self._ended):
             self._event_loop.run()
+        if self._core is not None and not self._core.is_ended:
+            raise GivenUpError("not all queues ended")
         if not all(queue.ended for queue in self._queues if queue.head is not None):
             raise SimulationError(report(self._queues, self._wiring, self._event_loop.now))
 
     def _ended(self) -> int:
         """Commands that have ended."""
-        return sum(len(queue.records) for queue in self._queues)
+        return sum(len(queue.records) for queue in self._queues) + (self._core.ended if self._core is not None else 0)
 
     def _queue(self, rank: int, queue: Queue) -> CommandQueue | PipelinedQueue:
         if queue.engine != "host":
@@ -168,6 +218,21 @@ class Machine:
             core = core_number(queue.name, self._architecture)
             return DmaEngine(self._around, self._architecture.dma, self._drams, by_role, rank, core, self._fabric)
         return compute_engine(queue, self._architecture, self._around)
+
+
+class LatePorts:
+    """Ports of the compiled machine, which is built when the engines that use them are there."""
+
+    core: CompiledCore
+
+    def begin(self, streams: PortStreams) -> Any:
+        """Start ``streams`` now."""
+        return self.core.begin(streams)
+
+
+def _facts(engine: Any) -> QueueFacts:
+    planned = frozenset((*engine.plan_ops, "SETUP"))
+    return QueueFacts(engine.clock, engine.core, engine.family, engine.storage.address_granule, planned)
 
 
 def _fabric(architecture: Architecture, event_loop: EventLoop, tally: Tally) -> Fabric | None:

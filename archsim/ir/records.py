@@ -80,6 +80,16 @@ class Records(Sequence[Record]):
             found.add(text, times, row.critical, row.phases, row.macs, row.slots_per_cycle)
         return found
 
+    @classmethod
+    def filled(cls, unit: str, texts: Iterable[CommandText], names: Iterable[str], cells: IntArray, phases: IntArray) -> Records:
+        """From columns: ``cells`` as of RecordColumns, a row a command; ``phases``: name and end of each, in order."""
+        found = cls(unit)
+        found.texts, found.names = list(texts), list(names)
+        found._numbers = {name: number for number, name in enumerate(found.names)}
+        found._cells.frombytes(np.ascontiguousarray(cells, dtype=np.int64).tobytes())
+        found._phases.frombytes(np.ascontiguousarray(phases, dtype=np.int64).tobytes())
+        return found
+
     def text(self, text: CommandText) -> int:
         """The number of ``text`` in ``texts``, where it is put if it is new."""
         number = self._numbers.get(text)

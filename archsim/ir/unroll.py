@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import prod
@@ -174,7 +174,12 @@ def _count(node: ProgramNode, trips: dict[str, int]) -> int:
     if isinstance(node, CommandLoop):
         inner = {**trips, node.var: node.trips}
         return sum(_count(each, inner) for each in node.body)
-    wanted = {var: [edge for edge in node.when if edge.var == var] for var in trips}
+    return count_runs(node.when, trips)
+
+
+def count_runs(when: When, trips: Mapping[str, int]) -> int:
+    """How often ``when`` holds inside loops that run so often; ``trips``: of each loop by its variable."""
+    wanted = {var: [edge for edge in when if edge.var == var] for var in trips}
     return prod(_rounds(trips[var], edges) for var, edges in wanted.items())
 
 

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from archsim.base.errors import NotBuiltError, ProgramError
 from archsim.ir.footprint import ByteFootprint, clip, footprint
@@ -37,12 +38,13 @@ from archsim.memory.combined import combined
 from archsim.memory.crossing import NetworkCrossings
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, TransferCompletion
 from archsim.memory.dram_side import DramSide
+from archsim.memory.journey import Journey
 from archsim.memory.move_routes import FabricView, MoveRoute, MoveSide
 from archsim.memory.offchip import OffChip, asker_of
 from archsim.memory.row_engine import RowEngine
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
-from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution
+from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution, PlanFacts
 from archsim.sim.tally import CommandBill, TallyEntry, memory_entries
 from archsim.sim.tile_engine import EngineSurroundings, TileEngine
 from archsim.spec.architecture import Dma
@@ -64,13 +66,22 @@ class MovePlan:
     bill: CommandBill
 
 
+class MoveTransfers(NamedTuple):
+    """What of a move is under way: parts in a DRAM with their ends, and what travels over the network."""
+
+    legs: list[tuple[DramSide, Event]]
+    journey: Journey | None
+
+
 class DmaEngine(TileEngine):
     """Runs a ``load`` or ``store`` queue. ``port``: its rank among the DMA engines where they meet in one instant;
     ``caches``: in front of the DRAM, by the role that they keep.
     """
 
     ops = ("MOVE", "GATHER", "SCATTER")
+    plan_ops = ("MOVE",)
     ports = "dma"
+    family = "dma"
 
     def __init__(
         self,
@@ -92,7 +103,7 @@ class DmaEngine(TileEngine):
         if fabric is not None and core is not None:
             self._crossings = NetworkCrossings(around, fabric, self.clock, core, port, spec)
         self._rows = RowEngine(around, spec, drams, caches, port, self._crossings)
-        self._moves = self.plans("dma", self._make, self._moved)
+        self._moves = self.plans(self.family, self._make, self._moved)
 
     def run(self, step: Step) -> Execution:
         """Rows by index, or one move."""
@@ -128,6 +139,20 @@ class DmaEngine(TileEngine):
         return CommandOutcome(
             (("noc", clock.edge(clock.cycle(start_ps) + plan.own_cycles)), ("sram_port", event_loop.now))
         )
+
+    def planned(self, step: Step) -> PlanFacts:
+        """What a move is before it runs."""
+        plan = self._moves.of(step, self.places(step))
+        return PlanFacts(
+            "move", plan.streams, plan.bill, setup=plan.setup_cycles, own=plan.own_cycles, legs=len(plan.legs),
+            travels=bool(plan.routes and self._crossings), reads=plan.reads,
+        )  # fmt: skip
+
+    def transfers(self, step: Step) -> MoveTransfers:
+        """Start what a move does in DRAM and on the network, at its place in this instant."""
+        plan = self._moves.of(step, self.places(step))
+        legs = [(leg, self._submit(step, leg, number)) for number, leg in enumerate(plan.legs)]
+        return MoveTransfers(legs, self._crossings.begin(step, plan.routes) if self._crossings and plan.routes else None)
 
     def _submit(self, step: Step, leg: DramSide, number: int) -> Event:
         region = step.operand(leg.operand)

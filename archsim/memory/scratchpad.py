@@ -24,10 +24,8 @@ from typing import NamedTuple
 
 from archsim.base.errors import ProgramError
 from archsim.memory.banks import bank_loads, banking, lost_cycles, stream_cycles
-from archsim.memory.chip_ports import ChipPorts
-from archsim.memory.memory_port import BankConflict, MemoryPort, PortStreams
+from archsim.memory.memory_port import BankConflict, MemoryPort, PortStreams, StreamStarter
 from archsim.sim.clock import ClockDomain
-from archsim.sim.events import EventLoop
 from archsim.sim.protocols import Cycles, Demand, StreamPlace
 from archsim.spec.memories import Memory
 from archsim.spec.network import core_of, instance, part_of
@@ -75,9 +73,9 @@ class PortAccess(NamedTuple):
 class Scratchpads:
     """All on-chip memories by name, cores' own ones too (``sim.protocols.OnChip``); made where first used."""
 
-    def __init__(self, specs: Mapping[str, Memory], event_loop: EventLoop) -> None:
+    def __init__(self, specs: Mapping[str, Memory], ports: StreamStarter) -> None:
         self._pads = LazyScratchpads(specs)
-        self._ports = ChipPorts(event_loop)
+        self._ports = ports
         self._seen: dict[str, EngineScratchpads] = {}
 
     def seen_by(self, engine: str) -> EngineScratchpads:
@@ -111,7 +109,7 @@ class LazyScratchpads:
 class EngineScratchpads:
     """The on-chip memories over the ports of one kind of engine (``sim.protocols.Storage``)."""
 
-    def __init__(self, pads: LazyScratchpads, ports: ChipPorts, engine: str) -> None:
+    def __init__(self, pads: LazyScratchpads, ports: StreamStarter, engine: str) -> None:
         self._pads = pads
         self._ports = ports
         self._engine = engine

@@ -19,7 +19,7 @@ from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest, streams_of
 from archsim.ir.unroll import Step
 from archsim.sim.clock import ClockDomain
-from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution
+from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution, PlanFacts
 from archsim.sim.tally import CommandBill, TallyEntry, memory_entries
 from archsim.sim.tile_engine import EngineSurroundings, TileEngine, elements_of, number_of
 from archsim.spec.architecture import Array
@@ -46,13 +46,15 @@ class ArrayEngine(TileEngine):
     """Runs the ``array`` queue of a core. Raises ConfigError for an unknown dataflow."""
 
     ops = ("MATMUL",)
+    plan_ops = ("MATMUL",)
     ports = "array"
 
     def __init__(self, around: EngineSurroundings, spec: Array, core: int | None = None) -> None:
         super().__init__(around, ClockDomain(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
         self._fold = catalogue.get(spec.dataflow).fold
-        self._tiles = self.plans(f"array {spec.name}", self._tile, self._moved)
+        self.family = f"array {spec.name}"
+        self._tiles = self.plans(self.family, self._tile, self._moved)
 
     def run(self, step: Step) -> Execution:
         """One tile: load, fill, stream, drain, and the stretch by short ports at the end."""
@@ -65,6 +67,12 @@ class ArrayEngine(TileEngine):
         ends = tile.load_end, tile.fill_end, tile.stream_end, tile.drain_end
         phases = tuple(zip(PHASES, (*clock.edges(start_ps, *ends), event_loop.now), strict=True))
         return CommandOutcome(phases, tile.macs, tile.slots_per_cycle)
+
+    def planned(self, step: Step) -> PlanFacts:
+        """What a tile is before it runs."""
+        tile = self._tiles.of(step, self.places(step))
+        ends = tile.load_end, tile.fill_end, tile.stream_end, tile.drain_end
+        return PlanFacts("array", tile.streams, tile.bill, ends, tile.macs, tile.slots_per_cycle)
 
     def _tile(self, step: Step) -> ArrayTile:
         spec, command = self._spec, step.command

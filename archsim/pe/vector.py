@@ -14,7 +14,7 @@ from archsim.base.errors import ProgramError
 from archsim.facts.vector_cost import vector_cycles
 from archsim.ir.unroll import Step
 from archsim.sim.clock import ClockDomain
-from archsim.sim.protocols import CommandOutcome, CommandStreams, Execution
+from archsim.sim.protocols import CommandOutcome, CommandStreams, Execution, PlanFacts
 from archsim.sim.tally import CommandBill, TallyEntry, memory_entries
 from archsim.sim.tile_engine import EngineSurroundings, TileEngine, elements_of
 from archsim.spec.architecture import Vector
@@ -37,12 +37,14 @@ class VectorEngine(TileEngine):
     """Runs the ``vector`` queue of a core."""
 
     ops = ("VECTOR",)
+    plan_ops = ("VECTOR",)
     ports = "vector"
 
     def __init__(self, around: EngineSurroundings, spec: Vector, core: int | None = None) -> None:
         super().__init__(around, ClockDomain(spec.clock_hz, spec.sync_stages), core)
         self._spec = spec
-        self._passes = self.plans(f"vector {spec.name}", self._pass, self._moved)
+        self.family = f"vector {spec.name}"
+        self._passes = self.plans(self.family, self._pass, self._moved)
 
     def run(self, step: Step) -> Execution:
         """One command: busy, and the stretch by short ports at the end."""
@@ -54,6 +56,11 @@ class VectorEngine(TileEngine):
         self.around.tally.streamed(work.streams.demands, start_ps, event_loop.now)
         (busy_end_ps,) = self.clock.edges(start_ps, work.cycles)
         return CommandOutcome((("busy", busy_end_ps), ("sram_port", event_loop.now)), work.macs)
+
+    def planned(self, step: Step) -> PlanFacts:
+        """What a command is before it runs."""
+        work = self._passes.of(step, self.places(step))
+        return PlanFacts("vector", work.streams, work.bill, (work.cycles,), work.macs)
 
     def _moved(self, work: VectorPass, core: int | None) -> VectorPass:
         return VectorPass(work.cycles, self.storage.moved(work.streams, core, self.core), work.bill, work.macs)

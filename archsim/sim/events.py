@@ -64,6 +64,21 @@ class SideModel(Protocol):
         """A lower bound of the next time at which anything could happen; None when nothing is under way."""
 
 
+class AheadMachine(Protocol):
+    """A machine that shares the loop's instants: what it does in one may make events of that instant."""
+
+    @property
+    def next_ps(self) -> int:
+        """When the next instant is in which it has something to do."""
+
+    def run_ahead(self, until_ps: int) -> int:
+        """Run by itself up to ``until_ps``, or to the first instant in which others have something to do then; the
+        instant reached."""
+
+    def wake(self) -> None:
+        """Have it go on at the end of the present instant."""
+
+
 class _Port:
     """A model with the requests handed to it in the present instant and those under way.
 
@@ -122,6 +137,15 @@ class EventLoop:
         self._ports: list[_Port] = []
         self._submitters: list[_Port] = []
         self._settling: list[Callable[[], None]] = []
+        self._machine: AheadMachine | None = None
+
+    def join(self, machine: AheadMachine) -> None:
+        """Let a machine share the loop's instants; one at most."""
+        self._machine = machine
+
+    def reach(self, time_ps: int) -> None:
+        """The machine has run ahead to this instant."""
+        self.now = self._env._now = time_ps
 
     def event(self) -> Event:
         """An event that someone will trigger with ``succeed``."""
@@ -177,10 +201,13 @@ class EventLoop:
         queue = env._queue
         while True:
             self._run_models()
-            if not queue:
+            next_ps = self._next_ps()
+            if next_ps >= HORIZON_PS:
                 return
-            self.now = env._now = int(queue[0][0])
+            self.now = env._now = self._ahead() if self._is_first(next_ps) else next_ps
             self._drain()
+            if self._machine is not None and self._machine.next_ps == self.now:
+                self._machine.wake()
             while self._settling:
                 self._settle()
                 self._drain()
@@ -191,6 +218,24 @@ class EventLoop:
         """Bring idle models to ``time_ps``, the end of the simulation, for what they count over time."""
         for port in self._ports:
             port.model.advance(time_ps)
+
+    def _next_ps(self) -> int:
+        """The next instant at which something happens, models aside."""
+        queue = self._env._queue
+        head = int(queue[0][0]) if queue else HORIZON_PS
+        return head if self._machine is None else min(head, self._machine.next_ps)
+
+    def _is_first(self, next_ps: int) -> bool:
+        """Whether nobody but the machine has anything to do then."""
+        queue = self._env._queue
+        return self._machine is not None and (not queue or next_ps < queue[0][0])
+
+    def _ahead(self) -> int:
+        """Let the machine run by itself; the instant reached."""
+        assert self._machine is not None
+        queue = self._env._queue
+        first_ps = min([int(queue[0][0]) if queue else HORIZON_PS, *(port.next_ps for port in self._ports)])
+        return self._machine.run_ahead(first_ps - 1)
 
     def _drain(self) -> None:
         """Let all events of the present instant happen."""
@@ -219,7 +264,7 @@ class EventLoop:
         """Run the models up to the next event and schedule what completes before or at it."""
         queue = self._env._queue
         while True:
-            bound = int(queue[0][0]) if queue else HORIZON_PS
+            bound = self._next_ps()
             first = None
             first_ps = limit = bound
             for port in self._ports:

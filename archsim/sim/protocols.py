@@ -30,6 +30,64 @@ class CommandOutcome(NamedTuple):
 Execution = Generator[Event, Any, CommandOutcome]
 
 
+class ConflictFacts(NamedTuple):
+    """A stream that loads some banks more than others: ``unit`` x ``loads`` of each, turned by as many banks as it lies
+    granules from address 0, modulo the ``period``; it lies ``shift`` bytes from where ``operand`` begins. Without an
+    operand ``shift`` is that many banks.
+    """
+
+    operand: int | None
+    shift: int
+    granule: int
+    period: int
+    loads: tuple[int, ...]
+    unit: Fraction
+
+
+class ShareFacts(NamedTuple):
+    """What a command takes of a port at full pace: of the ``way`` of a memory, of a core's own where it has one.
+
+    ``even``: what its streams without conflicts take; ``peak``: by how much one bank is loaded more, rounded.
+    """
+
+    memory: str
+    core: int | None
+    way: str
+    share: Fraction
+    even: Fraction
+    peak: float
+    conflicts: tuple[ConflictFacts, ...]
+
+
+class StreamFacts(NamedTuple):
+    """The streams of a command: cycles when no port is short, the same rounded up, shares of ports."""
+
+    cycles: Fraction
+    whole_cycles: int
+    shares: tuple[ShareFacts, ...]
+
+
+class PlanFacts(NamedTuple):
+    """What is known of a command before it runs. ``kind``: array, vector, move or launch.
+
+    ``ends``: of its stages, in cycles; ``streams``, ``bill``: of a command that does something, its streams and the
+    actions to be counted; of a move ``setup`` cycles before all, ``own`` cycles of one that stays on chip, transfers
+    (``legs``) of a DRAM, whether it ``travels`` over a network and ``reads`` from DRAM.
+    """
+
+    kind: str
+    streams: CommandStreams | None
+    bill: Any
+    ends: tuple[int, ...] = ()
+    macs: int = 0
+    slots_per_cycle: int = 0
+    setup: int = 0
+    own: int = 0
+    legs: int = 0
+    travels: bool = False
+    reads: bool = False
+
+
 class Engine(Protocol):
     """Runs one command at a time."""
 

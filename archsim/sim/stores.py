@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from archsim.base.errors import ProgramError, nearest
 from archsim.ir.program import PlacedTensor, Program, ProgramNode, Queue, Region, Ring
 from archsim.ir.unroll import Step, unroll
-from archsim.sim.tokens import TokenCounter
-from archsim.sim.wiring import Wiring, commands_of
+from archsim.sim.wiring import commands_of
+
+
+class SlotCount(Protocol):
+    """The slots of a ring that a queue takes."""
+
+    @property
+    def taken(self) -> int:
+        """How many so far."""
+
+
+class SlotsByQueue(Protocol):
+    """Who knows them (``sim.wiring.Wiring``)."""
+
+    def slots(self, queue: str, ring: str) -> SlotCount:
+        """Those of ``ring`` that ``queue`` takes; raises ProgramError when it takes none."""
 
 
 class OperandSite:
@@ -21,7 +36,7 @@ class OperandSite:
     __slots__ = ("_base", "_queue", "_ring", "_taken", "starts")
 
     def __init__(
-        self, queue: str, store: PlacedTensor | Ring, taken: TokenCounter | None, starts: Sequence[int]
+        self, queue: str, store: PlacedTensor | Ring, taken: SlotCount | None, starts: Sequence[int]
     ) -> None:
         self._base = store.base
         self._queue = queue
@@ -51,7 +66,7 @@ class OperandStores:
             if store.name in self._stores:
                 raise ProgramError(f"two tensors or rings are called '{store.name}'")
             self._stores[store.name] = store
-        self._wiring: Wiring | None = None
+        self._wiring: SlotsByQueue | None = None
         self._bodies = {queue.name: queue for queue in program.queues}
         self._retaining: dict[str, list[Ring]] = {}  # by their writers
         for ring in program.rings:
@@ -59,7 +74,13 @@ class OperandStores:
                 self._retaining.setdefault(ring.writer, []).append(ring)
         self._starts: dict[str, Sequence[int]] = {}
 
-    def connect(self, wiring: Wiring) -> None:
+    def tape(self, ring: Ring) -> Sequence[int]:
+        """Of a ring that retains bytes, at which byte of it each slot begins, in the order in which they are taken."""
+        if ring.name not in self._starts:
+            self._starts |= _starts(self._bodies[ring.writer], self._retaining[ring.writer])
+        return self._starts[ring.name]
+
+    def connect(self, wiring: SlotsByQueue) -> None:
         """Give the stores the rings' counters, which say which slot a queue holds."""
         self._wiring = wiring
 
@@ -115,9 +136,7 @@ class OperandStores:
             return OperandSite(queue, store, None, ())
         if self._wiring is None:
             raise ProgramError(f"ring '{store.name}' is not connected")
-        if store.retain and store.name not in self._starts:
-            self._starts |= _starts(self._bodies[store.writer], self._retaining[store.writer])
-        starts = self._starts[store.name] if store.retain else ()
+        starts = self.tape(store) if store.retain else ()
         return OperandSite(queue, store, self._wiring.slots(queue, store.name), starts)
 
 

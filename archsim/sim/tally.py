@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from archsim.base.arrays import IntArray
 from archsim.ir.activity import CountKey
 from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthStreams, BandwidthTrace
 from archsim.ir.rows import Bandwidth
@@ -75,6 +76,11 @@ class Tally:
                 if cells is None:
                     cells = streams[demand[0]] = array("q")
                 cells.extend((start_ps, end_ps, demand[2], demand[1]))
+
+    def streams(self, found: Iterable[tuple[str, IntArray]]) -> None:
+        """Put on-chip streams on the bandwidth trace; of each memory: start, end, bytes, whether it is written."""
+        for memory, rows in found if self._tracing else ():
+            self._streams.setdefault(memory, array("q")).frombytes(np.ascontiguousarray(rows).tobytes())
 
     def counts(self) -> Mapping[CountKey, int]:
         """All counts so far, sorted by key; actions never performed are absent."""

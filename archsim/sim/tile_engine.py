@@ -14,7 +14,7 @@ from archsim.ir.unroll import Step
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import EventLoop
 from archsim.sim.plans import EnginePlans, SharedPlans, _Plan
-from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution, OnChip, RunningStreams, StreamPlace
+from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution, OnChip, PlanFacts, RunningStreams, StreamPlace
 from archsim.sim.stores import OperandSite, OperandStores
 from archsim.sim.tally import Tally, memory_entries
 from archsim.spec.network import core_of, instance
@@ -40,12 +40,16 @@ class EngineSurroundings:
 class TileEngine(ABC):
     """An engine with commands of its own (``ops``), beside SETUP and SYNC; ``ports``: whose it uses.
 
+    ``plan_ops``: those that are planned whole before they run; engines of one ``family`` make the same plans.
+
     SETUP reads ``nbytes`` (weights to shift in, a scan chain, a descriptor) from ``setup_memory``, as fast as its port
     goes. SYNC takes no time: it only moves tokens. An engine of a ``core`` of several touches only what is that core's.
     """
 
     ops: tuple[Op, ...]
+    plan_ops: tuple[Op, ...] = ()
     ports: str
+    family: str
 
     def __init__(self, around: EngineSurroundings, clock: ClockDomain, core: int | None = None) -> None:
         self.around = around
@@ -69,6 +73,19 @@ class TileEngine(ABC):
     @abstractmethod
     def run(self, step: Step) -> Execution:
         """Run a command of the engine's own."""
+
+    @abstractmethod
+    def planned(self, step: Step) -> PlanFacts:
+        """What a command of ``plan_ops`` is before it runs; raises ProgramError for one that cannot."""
+
+    def plan(self, step: Step) -> PlanFacts:
+        """What a command of ``plan_ops``, or SETUP, is before it runs."""
+        if step.command.op != "SETUP":
+            return self.planned(step)
+        if not step.command.nbytes:
+            return PlanFacts("launch", None, None)
+        demands, streams = self._setup_streams(step)
+        return PlanFacts("launch", streams, self.around.tally.bill(memory_entries(demands)))
 
     def plans(
         self, family: str, make: Callable[[Step], _Plan], move: Callable[[_Plan, int | None], _Plan]
@@ -134,21 +151,25 @@ class TileEngine(ABC):
         around, command = self.around, step.command
         if not command.nbytes:
             return CommandOutcome()
-        memory = around.setup_memory
-        if self.core is not None and memory in around.own:
-            memory = instance(memory, self.core)
-        try:
-            self._reach(memory)
-        except ProgramError as error:
-            raise ProgramError(f"{step.where} of {step.queue}: {error}") from error
-        demands = (self.storage.demand(memory, command.nbytes, write=False),)
-        streams = self.storage.streams(demands, self.storage.shortest(demands, self.clock), self.clock)
+        demands, streams = self._setup_streams(step)
         start_ps = around.event_loop.now
         flow = streams.begin()
         yield flow.event
         around.tally.bill(memory_entries(demands)).times[command.layer] += 1
         around.tally.streamed(demands, start_ps, around.event_loop.now)
         return CommandOutcome((("launch", around.event_loop.now),))
+
+    def _setup_streams(self, step: Step) -> tuple[tuple[Demand, ...], CommandStreams]:
+        """What a SETUP reads."""
+        around, memory = self.around, self.around.setup_memory
+        if self.core is not None and memory in around.own:
+            memory = instance(memory, self.core)
+        try:
+            self._reach(memory)
+        except ProgramError as error:
+            raise ProgramError(f"{step.where} of {step.queue}: {error}") from error
+        demands = (self.storage.demand(memory, step.command.nbytes, write=False),)
+        return demands, self.storage.streams(demands, self.storage.shortest(demands, self.clock), self.clock)
 
 
 def _nothing() -> Execution:

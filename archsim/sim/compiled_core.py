@@ -1,0 +1,538 @@
+"""The compiled machine beside the event loop: it runs queues, tokens, engines and ports; Python does the rest.
+
+What a command is before it runs, its plan, is asked of its engine once for all commands that are alike. Transfers of
+DRAM and network, rows by index, and queues of the host are processes of the event loop, as ever: the machine asks for
+them within the instant, and is told when they have ended. It runs ahead by itself as far as nobody else has anything to
+do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from archsim.ir.records import Records
+from archsim.ir.unroll import Step
+from archsim.sim.arena import Arena
+from archsim.sim.clock import ClockDomain
+from archsim.sim.compiled import layout as k
+from archsim.sim.compiled.exact import PRIME, exact
+from archsim.sim.compiled.run import run
+from archsim.sim.compiled.text import key_of
+from archsim.sim.events import Event, EventLoop, ProcessBody
+from archsim.sim.program_tables import ProgramTables, UnsupportedError, commands_in
+from archsim.sim.protocols import CommandStreams, PlanFacts, StreamFacts
+from archsim.sim.tokens import TokenArrival, TokenSink
+from archsim.spec.network import core_of, part_of
+
+KINDS = {"array": k.ARRAY, "vector": k.VECTOR, "move": k.MOVE, "launch": k.LAUNCH}
+FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
+SHARED, OWN_MOST = 256, 32  # ports, or memories, that cores share, and those of a core
+PLANS = 256  # at first
+IDLE_PS = 1 << 62
+
+
+class GivenUpError(Exception):
+    """The compiled machine cannot go on: what it was asked cannot be told apart, or a Program is wrong."""
+
+
+class CoreEngine(Protocol):
+    """An engine as the compiled machine needs it (``sim.tile_engine.TileEngine``)."""
+
+    clock: ClockDomain
+    core: int | None
+
+    def plan(self, step: Step) -> PlanFacts:
+        """What a command is before it runs."""
+
+    def execute(self, step: Step) -> Any:
+        """Run a command that Python has to run."""
+
+
+class MovingEngine(CoreEngine, Protocol):
+    """An engine with transfers in DRAM and on the network."""
+
+    def transfers(self, step: Step) -> Any:
+        """Start those of a move."""
+
+
+class Instances(NamedTuple):
+    """Numbers of ports or memories: shared ones, then a core's own ones, which all cores have alike."""
+
+    shared: dict[tuple[str, str], int]
+    own: dict[tuple[str, str], int]
+
+    def number(self, part: str, way: str, core: int | None, here: int | None) -> int:
+        """As a plan of core ``here`` says it."""
+        if core is None:
+            return _found(self.shared, (part, way), SHARED)
+        own = _found(self.own, (part, way), OWN_MOST)
+        return -own - 1 if core == here else SHARED + core * OWN_MOST + own
+
+
+def _found(numbers: dict[tuple[str, str], int], key: tuple[str, str], most: int) -> int:
+    number = numbers.setdefault(key, len(numbers))
+    if number >= most:
+        raise UnsupportedError(f"more than {most} ports or memories")
+    return number
+
+
+class CoreFlow:
+    """The streams of a command that Python runs (``sim.protocols.RunningStreams``)."""
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+        self.ended = False
+        self.end_ps = 0
+
+
+class SlotsTaken:
+    """The slots of a ring that a queue has taken, in the compiled machine (of ``sim.tokens.TokenCounter``)."""
+
+    def __init__(self, core: CompiledCore, counter: int) -> None:
+        self._core, self._counter = core, counter
+
+    @property
+    def taken(self) -> int:
+        """How many so far."""
+        return int(self._core.arena.table("COUNTERS")[self._counter, k.TAKEN])
+
+
+class CoreSink:
+    """Where signals of a queue outside go."""
+
+    def __init__(self, core: CompiledCore, kind: int, sink: int) -> None:
+        self._core, self._kind, self._sink = core, kind, sink
+
+    def give(self, count: int, arrival: TokenArrival) -> None:
+        """Hand tokens to the machine."""
+        seen_ps, unit, index = arrival
+        rank = self._core.tables.ranks[unit]
+        self._core.tell(k.GIVE_TOKEN, self._sink, self._kind, count, seen_ps, rank, index)
+
+
+class CompiledCore:
+    """``engines`` by queue run the commands of ``tables``; ``facts_of``: of streams, those of them that are placed.
+
+    Raises UnsupportedError for what it cannot run.
+    """
+
+    def __init__(
+        self,
+        tables: ProgramTables,
+        engines: Mapping[str, CoreEngine],
+        event_loop: EventLoop,
+        cores: int,
+        facts_of: Callable[[Any, bool], StreamFacts],
+        trace: bool,
+    ) -> None:
+        self.tables = tables
+        self._engines = [engines[queue.name] for queue in tables.queues]
+        self._event_loop = event_loop
+        self._facts_of = facts_of
+        self._trace = trace
+        self._cores = max(1, cores)
+        self._ports, self._memories = Instances({}, {}), Instances({}, {})
+        self._bills: list[Any] = []
+        self._streams: dict[int, tuple[Any, int]] = {}
+        self._kept: list[dict[Any, Any]] = [{} for _ in tables.commands]
+        self._running: dict[int, CoreFlow] = {}
+        self._free_flows = list(range(len(tables.queues), len(tables.queues) + FOREIGN_FLOWS))
+        self._outside: dict[int, TokenSink] = {}
+        self._counts = {"DEMANDS": 0, "STREAMS": 0, "SHARES": 0, "CONFLICTS": 0, "LOADS": 0}
+        self._awake = False
+        self.arena = self._built(commands_in(tables.queues))
+        event_loop.join(self)
+
+    def _built(self, commands: int) -> Arena:
+        tables, queues = self.tables, len(self.tables.queues)
+        flows = queues + FOREIGN_FLOWS
+        ports = SHARED + self._cores * OWN_MOST
+        shares = self._cores + 8
+        most = max(4096, 8 * flows, ports + 1)
+        rows = {name: max(1, len(found)) for name, found in tables.rows.items()}
+        room = min(commands, 1 << 18) + 8 * queues + 256
+        rows |= {
+            "ENV": queues, "TOKENS": max(1, tables.room_for_tokens), "PLANS": PLANS, "PLAN_KEYS": PLANS,
+            "PLAN_TABLE": 4 * PLANS, "DEMANDS": 4 * PLANS, "STREAMS": PLANS, "SHARES": 4 * PLANS, "CONFLICTS": PLANS,
+            "LOADS": 4 * PLANS, "FLOWS": flows, "TURNS": flows, "PORTS": ports, "MEMBERS": flows * shares,
+            "DIRTY": ports, "EVENTS": 64 * queues + 4096, "CROSSINGS": 16 * queues, "ASKED": 64 * queues + 4096,
+            "TOLD": 64 * queues + 4096, "COUNTS": PLANS, "RECORDS": room, "PHASES": 4 * room,
+            "STREAMED": 4 * room if self._trace else 64 * queues + 4096, "SCRATCH": most, "KEY": k.KEY_WIDTH,
+        }  # fmt: skip
+        numbers = {
+            "CLOCK": max(1, len(tables.rows["CLOCKS"])), "STREAM": PLANS, "SHARE": 16 * PLANS, "CONFLICT": PLANS,
+            "FLOW": 3 * flows, "PORT": ports, "SCRATCH": k.SCRATCH_EXACT * most,
+        }  # fmt: skip
+        widths = {"ENV": tables.depth, "TURNS": self._cores + 16, "COUNTS": max(1, len(tables.layers))}
+        arena = Arena(rows, numbers, widths)
+        for name, found in tables.rows.items():
+            if found:
+                arena.table(name)[: len(found)] = found
+        m = arena.m
+        m[k.QUEUE_COUNT], m[k.DEPTHS], m[k.LAYERS] = queues, tables.depth, max(1, len(tables.layers))
+        m[k.OWN_PORTS], m[k.PORTS_OF_CORE], m[k.OWN_MEMORIES], m[k.MEMORIES_OF_CORE] = SHARED, OWN_MOST, SHARED, OWN_MOST
+        m[k.MOST_SHARES], m[k.MOST_DEMANDS], m[k.MOST_TURNS] = shares, 16, self._cores + 16
+        self._rooms(arena)
+        arena.table("PLAN_TABLE")[:] = k.NONE
+        arena.table("PORTS")[:, k.PORT_FIRST] = k.NONE
+        crossings = arena.table("CROSSINGS")
+        crossings[:, 6] = np.arange(1, len(crossings) + 1)
+        crossings[-1:, 6] = k.NONE
+        for clock, (ps, edges, _) in enumerate(tables.rows["CLOCKS"]):
+            arena.keep("CLOCK", clock, (0.0, 0.0, edges * pow(ps, -1, PRIME) % PRIME))
+        tokens, counters = arena.table("TOKENS"), arena.table("COUNTERS")
+        for counter, count in tables.initial:
+            first = counters[counter, k.TOKENS_FIRST]
+            tokens[first : first + count] = -1, -1, -1
+        self._start(arena)
+        return arena
+
+    @staticmethod
+    def _rooms(arena: Arena) -> None:
+        for name in ("RECORD", "PHASE", "EVENT"):
+            arena.m[getattr(k, f"{name}_ROOM")] = arena.rows[f"{name}S"]
+        arena.m[k.STREAMED_ROOM], arena.m[k.ASKED_ROOM] = arena.rows["STREAMED"], arena.rows["ASKED"]
+        arena.m[k.SCRATCH_ROOM], arena.m[k.PLAN_MASK] = arena.rows["SCRATCH"], arena.rows["PLAN_TABLE"] - 1
+
+    @staticmethod
+    def _start(arena: Arena) -> None:
+        """All queues start at time 0."""
+        queues = arena.rows["QUEUES"]
+        events = arena.table("EVENTS")[:queues]
+        events[:, 1], events[:, 2] = np.arange(1, queues + 1), k.QUEUE_STARTS
+        events[:, 3] = np.arange(queues)
+        arena.m[k.EVENT_COUNT] = arena.m[k.ORDER] = queues
+
+    # ---- to the event loop
+
+    @property
+    def next_ps(self) -> int:
+        """When the next instant is in which the machine has something to do; IDLE_PS: there is none."""
+        m = self.arena.m
+        return int(m[m[k.EVENTS_AT]]) if m[k.EVENT_COUNT] else IDLE_PS
+
+    def run_ahead(self, until_ps: int) -> int:
+        """Run the instants up to ``until_ps``, in which nobody else does anything; the instant reached: the first in
+        which something is asked of Python, else the last one."""
+        self._run(until_ps)
+        return int(self.arena.m[k.NOW])
+
+    def wake(self) -> None:
+        """Have the machine go on within the present instant."""
+        if not self._awake:
+            self._awake = True
+            self._event_loop.at_end(self._go_on)
+
+    def tell(self, *row: int) -> None:
+        """Tell the machine what has happened now."""
+        m = self.arena.m
+        number = int(m[k.TOLD_COUNT])
+        if number >= self.arena.rows["TOLD"]:
+            raise GivenUpError("too much at once")
+        at = int(m[k.TOLD_AT]) + number * k.TOLD_WIDTH
+        m[at : at + len(row)] = row
+        m[k.TOLD_COUNT] = number + 1
+        self.wake()
+
+    def _go_on(self) -> None:
+        self._awake = False
+        self.arena.m[k.NOW] = self._event_loop.now
+        self._run(self._event_loop.now)
+
+    def _run(self, until_ps: int) -> None:
+        arena = self.arena
+        while True:
+            asked = run(arena.m, arena.x, arena.r, until_ps)
+            failed = int(arena.m[k.FAILED])
+            if failed not in (k.FINE, k.FULL):
+                raise GivenUpError(f"reason {failed}")
+            if failed == k.FINE:
+                break
+            self._more_room()
+        if asked:
+            self._event_loop.reach(int(arena.m[k.NOW]))
+            self._answer(arena.table("ASKED")[:asked].tolist())
+            self.wake()
+
+    def _more_room(self) -> None:
+        arena, m = self.arena, self.arena.m
+        most = 4 * len(self._engines) + 64
+        needs = {"RECORDS": (k.RECORD_COUNT, 1), "PHASES": (k.PHASE_COUNT, 5), "EVENTS": (k.EVENT_COUNT, 4)}
+        needs["STREAMED"] = k.STREAMED_COUNT, int(m[k.MOST_DEMANDS])
+        for name, (count, times) in needs.items():
+            arena.room(name, int(arena.m[count]) + times * most)
+        self._rooms(arena)
+        arena.m[k.FAILED] = k.FINE
+
+    # ---- what the machine asks
+
+    def _answer(self, asked: Iterable[list[int]]) -> None:
+        for kind, what, a, b, c, d in asked:
+            if kind == k.WANT_PLAN:
+                self._plan(what)
+            elif kind == k.WANT_TRANSFERS:
+                self._transfer(what)
+            elif kind == k.WANT_FOREIGN:
+                self._event_loop.start(self._foreign(what, self._step(what)))
+            elif kind == k.FLOW_ENDED:
+                self._end_flow(what)
+            else:
+                self._outside[what].give(a, (b, self._unit(c), d))
+
+    def _unit(self, rank: int) -> str:
+        return next(name for name, number in self.tables.ranks.items() if number == rank)
+
+    def _step(self, q: int) -> Step:
+        """The command that a queue is at."""
+        arena, tables = self.arena, self.tables
+        queue = arena.table("QUEUES")[q]
+        current = int(queue[k.CURRENT])
+        command, _, inside = tables.commands[current]
+        env = dict(zip(inside, arena.table("ENV")[q].tolist(), strict=False))
+        kept = self._kept[current]
+        sizes = tuple([extent.at(env) for extent in command.extents])
+        extents = kept.get(sizes)
+        if extents is None:  # plans are kept by this object
+            extents = kept[sizes] = dict(zip([extent.dim for extent in command.extents], sizes, strict=True))
+        bits, wanted = arena.table("COMMANDS")[current, [k.FRESH_BITS, k.FRESH]].tolist()
+        name, index = tables.queues[q].name, int(queue[k.INDEX])
+        fresh = int(queue[k.BITS]) & bits == wanted
+        return Step(name, index, command, env, extents, (), (), fresh, None, None, kept)
+
+    def _plan(self, q: int) -> None:
+        """Ask the engine for the plan of a command; of several queues that ask for the same, the first is asked."""
+        found = self._engines[q].plan(self._step(q))
+        plan = len(self._bills)
+        arena = self.arena
+        arena.room("PLANS", plan + 1)
+        arena.room("PLAN_KEYS", plan + 1)
+        arena.room("COUNTS", plan + 1)
+        if 2 * plan >= arena.rows["PLAN_TABLE"]:
+            self._rehash()
+        self._bills.append(found.bill)
+        arena.table("PLANS")[plan] = self._plan_row(found, self._engines[q].core)
+        arena.table("PLAN_KEYS")[plan] = self._key(q)
+        self.tell(k.HAVE_PLAN, q, plan)
+
+    def _key(self, q: int) -> Any:
+        """What the plan of the command that a queue is at follows from, as the machine works it out."""
+        m = self.arena.m
+        size = key_of(m, q)
+        at = int(m[k.KEY])
+        found = m[at : at + k.KEY_WIDTH].copy()
+        found[size:] = 0
+        found[-1] = size
+        return found
+
+    def _rehash(self) -> None:
+        """Twice the room for finding plans."""
+        arena = self.arena
+        arena.room("PLAN_TABLE", 2 * arena.rows["PLAN_TABLE"])
+        table = arena.table("PLAN_TABLE")
+        size = 1 << (len(table).bit_length() - 1)
+        table[:] = k.NONE
+        arena.m[k.PLAN_MASK] = size - 1
+        for plan in range(len(self._bills)):
+            self.tell(k.HAVE_PLAN, k.NONE, plan)
+
+    def _plan_row(self, found: PlanFacts, core: int | None) -> list[int]:
+        row = [0] * k.PLAN_WIDTH
+        row[k.PLAN_KIND], row[k.STREAM] = KINDS[found.kind], k.NONE
+        for place, end in enumerate(found.ends):
+            row[k.END_1 + place] = end
+        row[k.MACS], row[k.SLOTS_PER_CYCLE], row[k.SETUP] = found.macs, found.slots_per_cycle, found.setup
+        row[k.OWN_CYCLES], row[k.LEGS], row[k.TRAVELS], row[k.READS] = found.own, found.legs, found.travels, found.reads
+        if found.streams is not None:
+            row[k.STREAM] = self._stream(self._facts_of(found.streams, False), core)
+            row[k.DEMANDS], row[k.DEMANDS_END] = self._demands(found.streams, core)
+        return row
+
+    def _demands(self, streams: CommandStreams, core: int | None) -> tuple[int, int]:
+        """Rows of what goes on the bandwidth trace."""
+        rows = []
+        for demand in streams.demands if self._trace else ():
+            if demand.size_bytes:
+                memory = self._memories.number(part_of(demand.memory), "", core_of(demand.memory), core)
+                rows.append((memory, int(demand.write), demand.size_bytes))
+        if len(rows) > int(self.arena.m[k.MOST_DEMANDS]):
+            self.arena.m[k.MOST_DEMANDS] = len(rows)
+        return self._append("DEMANDS", rows)
+
+    def _append(self, name: str, rows: list[Any]) -> tuple[int, int]:
+        """Add rows to a table; the first, and the one after the last."""
+        first = self._counts[name]
+        self._counts[name] = last = first + len(rows)
+        self.arena.room(name, last)
+        if rows:
+            self.arena.table(name)[first:last] = rows
+        return first, last
+
+    def _stream(self, found: StreamFacts, core: int | None) -> int:
+        """The number of the streams of a command."""
+        arena = self.arena
+        shares, turns = [], 0
+        if len(found.shares) > int(arena.m[k.MOST_SHARES]):
+            raise UnsupportedError(f"streams over {len(found.shares)} ports")
+        for share in found.shares:
+            port = self._ports.number(share.memory, share.way, share.core, core)
+            conflicts = []
+            for conflict in share.conflicts:
+                operand = k.NONE if conflict.operand is None else conflict.operand
+                loads, _ = self._append("LOADS", [(load,) for load in conflict.loads])
+                where = operand, conflict.shift, conflict.granule, conflict.period
+                conflicts.append((*where, loads, len(conflict.loads)))
+            turns += len(conflicts)
+            first, last = self._append("CONFLICTS", conflicts)
+            arena.room_for_numbers("CONFLICT", last)
+            for number, conflict in enumerate(share.conflicts, first):
+                arena.keep("CONFLICT", number, exact(conflict.unit))
+            shares.append((port, first, last))
+        if turns > int(arena.m[k.MOST_TURNS]):
+            raise UnsupportedError(f"{turns} streams that collide in banks")
+        first, last = self._append("SHARES", shares)
+        arena.room_for_numbers("SHARE", 4 * last)
+        for number, share in enumerate(found.shares, first):
+            values = (exact(share.share), exact(1 / share.share), exact(share.even), (share.peak, 0.0, 0))
+            for place, value in enumerate(values):
+                arena.keep("SHARE", 4 * number + place, value)
+        stream, _ = self._append("STREAMS", [(first, last, found.whole_cycles)])
+        arena.room_for_numbers("STREAM", stream + 1)
+        arena.keep("STREAM", stream, exact(found.cycles))
+        return stream
+
+    def _transfer(self, q: int) -> None:
+        """Start what a move does in DRAM and on the network."""
+        engine: Any = self._engines[q]
+        step = self._step(q)
+        legs, journey = engine.transfers(step)
+        for leg, event in legs:
+            event.callbacks.append(_LegEnd(self, q, leg, step.command.layer))
+        if journey is not None:
+            if journey.left:
+                journey.event.callbacks.append(lambda _: self._arrived(q, journey))
+            else:
+                self._arrived(q, journey)
+
+    def _arrived(self, q: int, journey: Any) -> None:
+        self.tell(k.TRAVEL_ENDED, q, journey.beat_ps, journey.flit_ps)
+
+    def _foreign(self, q: int, step: Step) -> ProcessBody:
+        """A command that Python runs."""
+        outcome = yield from self._engines[q].execute(step)
+        phases = [(k.PHASE_NAMES.index(name), until_ps) for name, until_ps in outcome.phases]
+        self.tell(k.FOREIGN_ENDED, q, len(phases), *[number for phase in phases for number in phase])
+
+    # ---- ports, for commands that Python runs; see memory.memory_port.StreamStarter
+
+    def begin(self, streams: Any) -> CoreFlow:
+        """Start ``streams`` now."""
+        if not self._free_flows:
+            raise GivenUpError("too many streams")
+        known = self._streams.get(id(streams))
+        if known is None:
+            known = self._streams[id(streams)] = streams, self._stream(self._facts_of(streams, True), None)
+        flow, number = CoreFlow(self._event_loop.event()), self._free_flows.pop()
+        self._running[number] = flow
+        self.tell(k.BEGIN_FLOW, number, known[1], 0, self.tables.clock(streams.clock))
+        return flow
+
+    def _end_flow(self, number: int) -> None:
+        flow = self._running.pop(number)
+        self._free_flows.append(number)
+        flow.ended, flow.end_ps = True, self._event_loop.now
+        flow.event.succeed()
+
+    # ---- tokens, for queues outside and for the addresses of operands
+
+    def slots(self, queue: str, ring: str) -> SlotsTaken:
+        """The slots of ``ring`` that ``queue`` takes (of ``sim.wiring.Wiring``)."""
+        store = next(item for item in self.tables.program.rings if item.name == ring)
+        return SlotsTaken(self, self.tables.counter(store, queue))
+
+    def sinks(self, queue: str, token: str) -> list[tuple[CoreSink, str]]:
+        """Where signals of a queue outside go, and who takes them."""
+        return [(CoreSink(self, kind, sink), taker) for kind, sink, taker in self.tables.sinks(queue, token)]
+
+    def hand_to(self, sink: int, counter: TokenSink) -> None:
+        """Give tokens of ``tables.outside`` to a counter of a queue outside."""
+        self._outside[sink] = counter
+
+    # ---- what was done
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether all queues have run to their ends."""
+        return bool((self.arena.table("QUEUES")[:, k.STATE] == k.ENDED).all())
+
+    @property
+    def ended(self) -> int:
+        """Commands that have ended."""
+        return int(self.arena.m[k.RECORD_COUNT])
+
+    def settle_bills(self) -> None:
+        """Stamp the bills of all plans, as often as they were performed for each layer."""
+        counts = self.arena.table("COUNTS")
+        layers = list(self.tables.layers)
+        for plan, layer in np.argwhere(counts > 0).tolist():
+            self._bills[plan].times[layers[layer]] += int(counts[plan, layer])
+
+    def records(self) -> dict[str, Records]:
+        """The records of all queues."""
+        arena, names = self.arena, [*k.PHASE_NAMES, *sorted(self.tables.ranks, key=self.tables.ranks.__getitem__)]
+        rows = arena.table("RECORDS")[: self.ended]
+        phases = arena.table("PHASES")[: int(arena.m[k.PHASE_COUNT])]
+        plans = arena.table("PLANS")
+        order = np.argsort(rows[:, 0], kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        by_record = np.argsort(place[phases[:, 0]], kind="stable")
+        phases, number = phases[by_record], place[phases[:, 0]][by_record]
+        rows = rows[order]
+        done = np.searchsorted(number, np.arange(len(rows)), side="right")
+        planned = rows[:, 7] >= 0
+        macs, slots = (np.where(planned, plans[rows[:, 7], column], 0) for column in (k.MACS, k.SLOTS_PER_CYCLE))
+        units = np.where(rows[:, 5] >= 0, rows[:, 5] + len(k.PHASE_NAMES), -1)
+        found = {}
+        begins = np.searchsorted(rows[:, 0], np.arange(len(self.tables.queues) + 1))
+        for q, queue in enumerate(self.tables.queues):
+            part = slice(int(begins[q]), int(begins[q + 1]))
+            first = int(done[part.start - 1]) if part.start else 0
+            cells = np.column_stack(
+                (rows[part, 1:5], units[part], rows[part, 6], macs[part], slots[part], done[part] - first)
+            )
+            last = int(done[part.stop - 1]) if part.stop > part.start else first
+            found[queue.name] = Records.filled(
+                queue.name, self.tables.texts[q], names, cells, phases[first:last, 1:3]
+            )
+        return found
+
+    def streamed(self) -> Iterable[tuple[str, Any]]:
+        """On-chip streams by memory: start, end, bytes, whether they write; shape (streams, 4)."""
+        rows = self.arena.table("STREAMED")[: int(self.arena.m[k.STREAMED_COUNT])]
+        order = np.argsort(rows[:, 0], kind="stable")
+        rows = rows[order]
+        numbers, firsts = np.unique(rows[:, 0], return_index=True)
+        parts = {number: part for (part, _), number in self._memories.shared.items()}
+        own = {number: part for (part, _), number in self._memories.own.items()}
+        for number, part in zip(numbers.tolist(), np.split(rows[:, 1:], firsts[1:]), strict=True):
+            if number < SHARED:
+                yield parts[number], part
+            else:
+                core, place = divmod(number - SHARED, OWN_MOST)
+                yield f"{own[place]}[{core}]", part
+
+
+class _LegEnd:
+    """Tells the machine of the end of a transfer of a move in a DRAM."""
+
+    __slots__ = ("_core", "_layer", "_leg", "_q")
+
+    def __init__(self, core: CompiledCore, q: int, leg: Any, layer: str) -> None:
+        self._core, self._q, self._leg, self._layer = core, q, leg, layer
+
+    def __call__(self, event: Event) -> None:
+        self._leg.dram.charge(self._layer, event.value)
+        self._core.tell(k.LEG_ENDED, self._q)
