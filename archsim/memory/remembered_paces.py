@@ -24,6 +24,7 @@ class FairPaces:
     def __init__(self) -> None:
         self._kinds: dict[tuple[int, int], int] = {}  # shares, numbered
         self._known: dict[tuple[int, ...], tuple[Cycles, ...]] = {}
+        self._ones: dict[tuple[int, int], Cycles] = {(1, 1): 1}
 
     def of(self, flows: Iterable[PortFlow], overfull: Iterable[MemoryPort]) -> dict[PortFlow, Cycles]:
         """Max-min fair paces of ``flows``, which are all commands on the ports that are ``overfull``."""
@@ -48,8 +49,13 @@ class FairPaces:
         if paces is None:
             if len(self._known) >= MOST:
                 self._known.clear()
-            paces = self._known[key] = tuple(fair_paces(flows).values())
+                self._ones = {(1, 1): 1}
+            paces = self._known[key] = tuple([self._one(pace) for pace in fair_paces(flows).values()])
         return dict(zip(flows, paces, strict=True))
+
+    def _one(self, pace: Cycles) -> Cycles:
+        """The one object of all paces that are equal."""
+        return self._ones.setdefault(pace.as_integer_ratio(), pace)
 
     def _asked(self, flow: PortFlow) -> ShareKinds:
         """What a command asks, which all that have the same streams share."""

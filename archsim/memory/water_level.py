@@ -239,11 +239,15 @@ def _lack(flow: PortFlow, paces: Mapping[PortFlow, Cycles], alone: Mapping[Memor
 def _slowest_first(
     waiting: Mapping[int, PortFlow], bids: list[WaterLevelBid], basins: Collection[WaterLevel]
 ) -> Iterator[WaterLevelBid]:
-    """The least bid, again and again until nobody is ``waiting``: everybody's own in ``bids``, and those of ports."""
+    """The least bid, again and again until nobody is ``waiting``: everybody's own in ``bids``, and those of ports.
+
+    A port where all fit is looked at no more, for it leaves room to the end.
+    """
     heapify(bids)
     while waiting:
+        basins = [basin for basin in basins if basin.near < inf]
         while bids[0][1] not in waiting:
             heappop(bids)
         least = min([float(bids[0][0]), *[basin.near for basin in basins]]) * (1 + NEAR)
         close = [bid for basin in basins if basin.near <= least and (bid := basin.bid()) is not None]
-        yield min([bids[0], *close])
+        yield min([bids[0], *close]) if close else bids[0]

@@ -254,6 +254,11 @@ def _schedule(event: Event, delay_ps: int, priority: Any = NORMAL, value: Any = 
     heappush(env._queue, (env._now + delay_ps, priority, next(env._eid), event))
 
 
+def happen(event: Event, delay_ps: int) -> None:
+    """Let an event that has no time yet happen ``delay_ps`` from now."""
+    _schedule(event, delay_ps)
+
+
 def postpone(event: Event, delay_ps: int) -> Event:
     """Move a timeout that has not happened yet to ``delay_ps`` from now; returns the event that replaces it."""
     moved = Event(event.env)
