@@ -117,8 +117,7 @@ class Records(Sequence[Record]):
             if until_ps > before:
                 before = until_ps if until_ps < end_ps else end_ps
                 number = numbers.get(phase)
-                cells.append(self._name(phase) if number is None else number)
-                cells.append(before)
+                cells.extend((self._name(phase) if number is None else number, before))
                 if before == end_ps:
                     break
         unit, index = (-1, 0) if critical is None else (self._name(critical[0]), critical[1])

@@ -118,7 +118,10 @@ class _Text:
         limits = tuple([env[var] for var in self._vars])
         extents = self._extents.get(limits)
         if extents is None:
-            extents = self._extents[limits] = {extent.dim: extent.at(env) for extent in self.command.extents}
+            extents = self._extents[limits] = {
+                extent.dim: extent.at(env) if extent.limits or extent.size < 0 else extent.size
+                for extent in self.command.extents
+            }
         waits, takes = self._takes.of(self._waits, at)
         signals, gives = self._gives.of(self._signals, at)
         matter, wanted = self._fresh

@@ -25,8 +25,8 @@ from functools import partial
 
 from archsim.memory.memory_port import FULL, MemoryPort, PortFlow, PortStreams
 from archsim.memory.port_pool import PortPool
-from archsim.memory.water_level import fair_paces
-from archsim.sim.events import Event, EventLoop, postpone
+from archsim.memory.remembered_paces import FairPaces
+from archsim.sim.events import Event, EventLoop, happen, postpone
 from archsim.sim.protocols import Cycles
 
 
@@ -71,6 +71,7 @@ class ChipPorts:
         self._came: list[PortFlow] = []  # commands that started on ports of which one may hold them up
         self._slack: dict[MemoryPort, None] = {}  # ports that commands have left which held some up
         self._uneven: dict[MemoryPort, None] = {}  # ports whose banks may be alike in another way now
+        self._paces = FairPaces()
 
     def begin(self, streams: PortStreams) -> PortFlow:
         """Start ``streams`` now."""
@@ -163,7 +164,8 @@ class ChipPorts:
         if len(crowded) == 1 and crowded[0].is_pool:
             self._pools[crowded[0]].add(flow)
             return False
-        flow.event = postpone(flow.event, flow.end_ps - self._event_loop.now)
+        if not crowded:
+            happen(flow.event, flow.end_ps - self._event_loop.now)
         return bool(crowded)
 
     def _leave(self, flow: PortFlow) -> None:
@@ -191,14 +193,16 @@ class ChipPorts:
             self._pools[ports[0]] = PortPool(ports[0], self._event_loop)
             return
         now = self._event_loop.now
-        paces: Mapping[PortFlow, Cycles] = fair_paces(flows) if ports else dict.fromkeys(flows, 1)
+        paces: Mapping[PortFlow, Cycles] = self._paces.of(flows, ports) if ports else dict.fromkeys(flows, 1)
         for flow, pace in paces.items():
-            if pace == flow.pace or flow.end_ps <= now:
-                continue
-            before = flow.end_ps
-            flow.change(pace, now)
-            if flow.end_ps != before:
-                flow.event = postpone(flow.event, flow.end_ps - now)
+            if not flow.event.triggered:
+                flow.change(pace, now)
+                happen(flow.event, flow.end_ps - now)
+            elif pace is not flow.pace and flow.end_ps > now:
+                before = flow.end_ps
+                flow.change(pace, now)
+                if flow.end_ps != before:
+                    flow.event = postpone(flow.event, flow.end_ps - now)
 
 
 def _connected(flow: PortFlow) -> tuple[list[PortFlow], list[MemoryPort]]:

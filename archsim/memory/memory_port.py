@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import ceil
+from math import gcd
 from typing import NamedTuple, Protocol
 
 from archsim.memory.banks import Banking
@@ -15,6 +15,7 @@ from archsim.sim.protocols import Cycles, Demand, StreamPlace
 
 ROUNDING = 1e-6  # far more than the error of adding and subtracting a million shares as floating-point numbers
 FULL = 1 - ROUNDING
+ShareKinds = tuple[tuple["MemoryPort", int], ...]
 
 
 class MemoryPort:
@@ -129,6 +130,7 @@ class PortStreams:
     ``conflicts``: which of its streams load banks unevenly, ``places``: where these go; ``even``: what the others take
     of the ports of those; ``peaks``: by how much one bank of these ports is loaded more than the port at most, rounded.
     ``turns``: where the streams of the conflicts lie, in banks from address 0; none until placed, or if none collides.
+    ``kinds``: the ports, each with the number of its share among all shares, once it has one.
     """
 
     starter: StreamStarter
@@ -147,6 +149,11 @@ class PortStreams:
     works: dict[MemoryPort, PortWork] = field(default_factory=dict)
     placed: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
     turned: dict[tuple[int, ...], PortStreams] = field(default_factory=dict)
+    kinds: ShareKinds = ()
+    work_cycles: tuple[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.work_cycles = self.cycles.as_integer_ratio()
 
     def at(self, first_bytes: tuple[int, ...]) -> PortStreams:
         """The same with the ``places`` at these addresses."""
@@ -199,10 +206,14 @@ class PortStreams:
 
 
 class PortFlow:
-    """A command on its ports. ``pooled``: the one of them that is a pool; no other one is full then."""
+    """A command on its ports. ``pooled``: the one of them that is a pool; no other one is full then.
+
+    At ``since`` (own cycles since time 0) ``left`` was to be done, in cycles at full pace; both are a numerator and a
+    denominator. ``kinds``: its ports, each with the number of its share among all shares.
+    """
 
     __slots__ = (
-        *("clock", "cycles", "done", "end_ps", "ended", "event", "exact", "number", "pace", "peaks", "pooled"),
+        *("clock", "end_ps", "ended", "event", "exact", "kinds", "left", "number", "pace", "peaks", "pooled"),
         *("shares", "since", "streams"),
     )
 
@@ -211,13 +222,13 @@ class PortFlow:
         self.streams = streams
         self.exact = streams.exact
         self.shares = streams.shares
+        self.kinds = streams.kinds
         self.peaks = streams.peaks if streams.turns else ()
-        self.cycles = streams.cycles
         clock = self.clock = streams.clock
         self.pace: Cycles = 1
-        self.done: Cycles = 0  # cycles' worth of work done at ``since``
-        self.since: Cycles  # own cycles since time 0
-        self.since, self.end_ps = clock.span(now_ps, streams.whole_cycles)
+        self.left = streams.work_cycles
+        cycle, self.end_ps = clock.span(now_ps, streams.whole_cycles)
+        self.since = cycle, 1
         self.ended = False
         self.pooled: MemoryPort | None = None
         self.event: Event
@@ -227,27 +238,36 @@ class PortFlow:
         if self.worked(now_ps):
             self.pace = pace
         else:
-            self.resume(self.done, pace, now_ps)
+            self.resume(*self.left, pace, now_ps)
 
     def worked(self, now_ps: int) -> bool:
         """Count what is done until now; whether that is all, though the end may be at an edge to come."""
         position = self.clock.position(now_ps)
         if position != self.since:
-            self.done += self.pace * (position - self.since)
+            at, parts = position
+            before, parts_before = self.since
+            pace, per_pace = self.pace.as_integer_ratio()
+            left, per = self.left
+            done, per_done = (at * parts_before - before * parts) * pace, parts * parts_before * per_pace
+            left, per = left * per_done - done * per, per * per_done
+            common = gcd(left, per)
+            self.left = left // common, per // common
             self.since = position
-        return self.done >= self.cycles
+        return self.left[0] <= 0
 
     def finish(self, end_ps: int) -> None:
         """The work was done before now, and ends at this edge."""
         self.end_ps = end_ps
-        self.done = self.cycles
+        self.left = 0, 1
 
-    def resume(self, done: Cycles, pace: Cycles, now_ps: int) -> None:
-        """Go on by itself from now, with that much done."""
-        self.since = self.clock.position(now_ps)
-        self.done = done
+    def resume(self, left: int, per: int, pace: Cycles, now_ps: int) -> None:
+        """Go on by itself from now, with ``left / per`` cycles at full pace to do."""
+        at, parts = self.since = self.clock.position(now_ps)
+        self.left = left, per
         self.pace = pace
-        self.end_ps = self.clock.edge(ceil(self.since + Fraction(self.cycles - done) / pace))
+        cycles, per_cycles = pace.as_integer_ratio()
+        cycles *= per
+        self.end_ps = self.clock.edge(-(-(at * cycles + left * per_cycles * parts) // (parts * cycles)))
 
     def join(self, banks: Mapping[MemoryPort, Fraction]) -> None:
         """Load ports of banks too."""
@@ -255,6 +275,7 @@ class PortFlow:
         rounded = [(bank, float(share)) for bank, share in loads.items()]
         self.exact = {**self.exact, **loads}
         self.shares = (*self.shares, *rounded)
+        self.kinds = ()
         for bank, share in rounded:
             bank.add(self, share)
 
@@ -262,6 +283,7 @@ class PortFlow:
         """Load them no more; they are to be forgotten."""
         self.exact = {port: share for port, share in self.exact.items() if port not in banks}
         self.shares = tuple([entry for entry in self.shares if entry[0] not in banks])
+        self.kinds = ()
 
 
 class StreamStarter(Protocol):

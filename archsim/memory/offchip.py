@@ -30,8 +30,8 @@ from archsim.spec.memories import DramControl, Memory
 
 CONSTANT = "constant"  # the standard of a plain constant-rate memory
 DIRECT = -1  # the port of a memory that engines reach without a network
-PINS = {False: "pin_read_bytes", True: "pin_write_bytes"}
-ROWS = ("row_hits", "row_misses", "row_conflicts", "activates")  # of a Completion, and actions of the same name
+PINS = ("pin_read_bytes", "pin_write_bytes")
+ACTIONS = (*PINS, "row_hits", "row_misses", "row_conflicts", "activates")  # charged to layers
 
 
 class TransferShape(NamedTuple):
@@ -67,6 +67,7 @@ class OffChip:
         self._tally = tally
         self._number = event_loop.attach(self.model)
         self._ids = count()
+        self._charged: dict[str, list[int]] = {}  # by layer, amounts of ACTIONS
         model = self.model
         self._port_requests = spec.control.requests
         self._burst_bytes = model.dram.device.burst_bytes if isinstance(model, (DramController, FastDram)) else 0
@@ -129,22 +130,16 @@ class OffChip:
 
     def charge(self, layer: str, completion: TransferCompletion) -> None:
         """Count what a transfer of ``layer`` cost on the pins and in rows."""
-        rows = [getattr(completion, action) for action in ROWS]
-        self._tally.add(layer, self.name, PINS[completion.write], completion.pin_bytes)
-        for action, amount in zip(ROWS, rows, strict=True):
-            if amount:
-                self._tally.add(layer, self.name, action, amount)
-        self._tally.moved(
-            Bandwidth(
-                self.name,
-                completion.first_beat_ps,
-                completion.time_ps,
-                completion.useful_bytes,
-                completion.write,
-                completion.pin_bytes,
-                *rows,
-            )
-        )
+        done, tally = completion, self._tally
+        rows = done.row_hits, done.row_misses, done.row_conflicts, done.activates
+        pins = done.write, done.pin_bytes
+        charged = self._charged.get(layer)
+        if charged is None:
+            charged = self._charged[layer] = [0] * len(ACTIONS)
+        charged[done.write] += done.pin_bytes
+        for place, amount in enumerate(rows, len(PINS)):
+            charged[place] += amount
+        tally.moved(Bandwidth(self.name, done.first_beat_ps, done.time_ps, done.useful_bytes, *pins, *rows))
 
     def close(self) -> DramStats:
         """Totals; refreshes and the time of open rows are charged to no layer.
@@ -152,6 +147,10 @@ class OffChip:
         To be called once the model has reached the end of the simulation.
         """
         stats = self.model.stats
+        for layer, charged in self._charged.items():
+            for action, amount in zip(ACTIONS, charged, strict=True):
+                self._tally.add(layer, self.name, action, amount)
+        self._charged.clear()
         self._tally.add("_static", self.name, "refreshes", self.model.rank_refreshes)
         self._tally.add("_static", self.name, "row_open_ps", stats.open_ps)
         return DramStats(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from fractions import Fraction
 from heapq import heappop, heappush
 from math import gcd
 
@@ -87,8 +86,9 @@ class PortPool:
             group.first = None
             for end in group.ends:
                 if not end.flow.ended:
-                    left = Fraction(end.work - work, group.share * group.meter.parts)
-                    end.flow.resume(end.flow.cycles - left, pace, self._now_ps)
+                    left, per = end.work - work, group.share * group.meter.parts
+                    common = gcd(left, per)
+                    end.flow.resume(left // common, per // common, pace, self._now_ps)
                     going.append(end.flow)
         self._schedule(going)
         self._alarm_ps = None
@@ -101,9 +101,10 @@ class PortPool:
         flow.pooled = self.port
         done = flow.worked(self._now_ps)
         share, per, work, work_per = flow.streams.work(self.port)
-        if flow.done:
-            left = (flow.cycles - flow.done) * flow.exact[self.port]
-            work, work_per = left.numerator, left.denominator
+        if flow.left != flow.streams.work_cycles:
+            left, of = flow.left
+            common = gcd(left * share, of * per)
+            work, work_per = left * share // common, of * per // common
         self._resolve(per)
         if not done:
             self._resolve(work_per)

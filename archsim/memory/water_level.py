@@ -32,8 +32,9 @@ class WaterLevel:
     """
 
     __slots__ = (
-        *("_above", "_bid", "_bids", "_fitting", "_gains", "_left", "_level", "_paces", "_passed", "_port", "_rising"),
-        *("_room", "_sharers", "_start", "_sum", "_summed", "_unsummed", "_wishes", "near"),
+        *("_above", "_bid", "_bids", "_exact", "_fitting", "_gains", "_left", "_level", "_offered", "_over", "_paces"),
+        *("_passed", "_port", "_rising", "_room", "_sharers", "_start", "_sum", "_summed", "_times", "_unsummed"),
+        *("_wishes", "near"),
     )
 
     def __init__(
@@ -46,7 +47,8 @@ class WaterLevel:
         self._port = port
         self._paces = paces
         self._left = room  # exactly, but for ``_gains``
-        self._gains: list[tuple[Fraction, Cycles]] = []  # (share, gain) of those that were served since
+        self._gains: list[tuple[Fraction, Cycles]] = []  # (share, gain) of those that were served since,
+        self._times: list[int] = []  # and how many of them in a row
         self._start = float(room)
         self._room = float(room)
         self._sharers = sorted(sharers, key=lambda entry: (entry[0], entry[1].exact[port], -entry[1].number))
@@ -60,15 +62,24 @@ class WaterLevel:
         self._above = len(self._rising)  # how many wait besides
         self._bid: WaterLevelBid | None = None  # what it bids since it last served one,
         self._bids = False  # once that is known
+        self._exact: Fraction | None = None  # the level, exactly, where it is the same since it was last found
+        self._over = 0  # how many it holds up
+        self._offered: tuple[Fraction | None, Fraction | None, Cycles] = None, None, 0  # share, level, bid
         self._rising.reverse()
         self._rise()
 
     def serve(self, flow: PortFlow, used: float, gain: Cycles) -> None:
-        """The pace of a command has risen by ``gain``, for ``used`` of the room, rounded; it waits no more."""
+        """The pace of a command has risen by ``gain``, for ``used`` of the room, rounded; it waits no more.
+
+        Who took what the port bid, which is the level, leaves it as it is for the others.
+        """
         del self._wishes[flow]
+        self._over -= 1
+        if self._bid is None or self._bid[0] is not gain or self._bid[1] != flow.number or flow in self._passed:
+            self._exact = None
         self._bids = False
         self._room -= used
-        self._gains.append((flow.exact[self._port], gain))
+        self._use(flow.exact[self._port], gain)
         if flow in self._passed:
             self._fitting -= self._passed.pop(flow)
             if flow in self._summed:
@@ -81,19 +92,32 @@ class WaterLevel:
         """What the port allows the one of the waiting commands that asks most per cycle; None when all of them fit."""
         if not self._bids:
             self._bids = True
-            level = self._exact_level()
-            self._bid = None if level is None else self._offer(level)
+            if self._exact is None or not self._over:
+                self._exact = self._exact_level()
+            self._bid = None if self._exact is None else self._offer(self._exact)
         return self._bid
 
     def _offer(self, level: Fraction) -> WaterLevelBid:
         asking = self._sharers[-1][1]
-        return level / asking.exact[self._port], asking.number
+        share = asking.exact[self._port]
+        if self._offered[0] is not share or self._offered[1] is not level:
+            self._offered = share, level, level / share
+        return self._offered[2], asking.number
+
+    def _use(self, share: Fraction, gain: Cycles) -> None:
+        """Somebody takes ``share`` x ``gain`` of the room."""
+        if self._gains and self._gains[-1][0] is share and self._gains[-1][1] is gain:
+            self._times[-1] += 1
+        else:
+            self._gains.append((share, gain))
+            self._times.append(1)
 
     def left(self) -> Fraction:
         """The room, exactly."""
-        for share, gain in self._gains:
-            self._left -= share * gain
+        for (share, gain), times in zip(self._gains, self._times, strict=True):
+            self._left -= share * gain * times
         self._gains.clear()
+        self._times.clear()
         return self._left
 
     def may_be_full(self) -> bool:
@@ -138,6 +162,7 @@ class WaterLevel:
                 break
             room -= wish
             count -= 1
+        self._over = count
         return room / count if count else None
 
     def _unsure(self) -> dict[PortFlow, Fraction]:
@@ -214,11 +239,15 @@ def _lack(flow: PortFlow, paces: Mapping[PortFlow, Cycles], alone: Mapping[Memor
 def _slowest_first(
     waiting: Mapping[int, PortFlow], bids: list[WaterLevelBid], basins: Collection[WaterLevel]
 ) -> Iterator[WaterLevelBid]:
-    """The least bid, again and again until nobody is ``waiting``: everybody's own in ``bids``, and those of ports."""
+    """The least bid, again and again until nobody is ``waiting``: everybody's own in ``bids``, and those of ports.
+
+    A port where all fit is looked at no more, for it leaves room to the end.
+    """
     heapify(bids)
     while waiting:
+        basins = [basin for basin in basins if basin.near < inf]
         while bids[0][1] not in waiting:
             heappop(bids)
         least = min([float(bids[0][0]), *[basin.near for basin in basins]]) * (1 + NEAR)
         close = [bid for basin in basins if basin.near <= least and (bid := basin.bid()) is not None]
-        yield min([bids[0], *close])
+        yield min([bids[0], *close]) if close else bids[0]

@@ -53,11 +53,8 @@ class MulticastFans:
         self._head_cycles = head_cycles
         self._multicast = multicast
         self._known: dict[tuple[int, tuple[int, ...]], MulticastFan] = {}
-
-    @property
-    def levels(self) -> int:
-        """Of nested networks; 1 where there is one."""
-        return 1 + max(self._ways.topology.levels, default=0)
+        self._lone: dict[tuple[int, int], CopyWay] = {}
+        self.levels = 1 + max(ways.topology.levels, default=0)  # of nested networks; 1 where there is one
 
     def to(self, source: int, targets: tuple[int, ...]) -> MulticastFan:
         """The ways of a message's copies."""
@@ -70,8 +67,15 @@ class MulticastFans:
 
     def _copies(self, source: int, targets: tuple[int, ...]) -> tuple[CopyWay, ...]:
         if len(targets) == 1 or not self._multicast:
-            return tuple([self._way(source, (target,), target) for target in targets])
+            return tuple([self._to_one(source, target) for target in targets])
         return (self._way(source, targets, self._trees.where(source, targets)),)
+
+    def _to_one(self, source: int, target: int) -> CopyWay:
+        """The way of a copy to one node, which is found once."""
+        found = self._lone.get((source, target))
+        if found is None:
+            found = self._lone[source, target] = self._way(source, (target,), target)
+        return found
 
     def _way(self, source: int, targets: tuple[int, ...], where: int) -> CopyWay:
         ahead = [link for target in targets for link in self._ways.links(source, target)]

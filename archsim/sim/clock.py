@@ -9,7 +9,6 @@ domain: edges coincide and a signal is seen the same instant.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import gcd
 
 from archsim.base.units import PS_PER_S
@@ -55,10 +54,11 @@ class ClockDomain:
         """Into how many parts a cycle is divided for every ps to be at a whole number of them."""
         return PS_PER_S // gcd(PS_PER_S, self.hz)
 
-    def position(self, time_ps: int) -> int | Fraction:
-        """``time_ps`` in cycles of this clock: whole on an edge, exact and rational between edges."""
-        cycle = -(-time_ps * self.hz // PS_PER_S)
-        return cycle if cycle * PS_PER_S // self.hz == time_ps else Fraction(time_ps * self.hz, PS_PER_S)
+    def position(self, time_ps: int) -> tuple[int, int]:
+        """``time_ps`` in cycles of this clock, exactly, as a numerator and a denominator: whole on an edge."""
+        hz = self.hz
+        cycle = -(-time_ps * hz // PS_PER_S)
+        return (cycle, 1) if cycle * PS_PER_S // hz == time_ps else (time_ps * hz, PS_PER_S)
 
     def position_in(self, parts: int, time_ps: int) -> int:
         """``time_ps`` in ``parts`` of a cycle, exactly: whole cycles on an edge."""

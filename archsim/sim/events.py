@@ -153,8 +153,12 @@ class EventLoop:
 
     def timeout(self, delay_ps: int) -> Event:
         """An event ``delay_ps`` from now."""
-        event = Event(self._env)
-        _schedule(event, delay_ps)
+        if delay_ps < 0:
+            raise ValueError(f"an event {-delay_ps} ps ago")
+        env = self._env
+        event = Event(env)
+        event._ok, event._value = True, None
+        heappush(env._queue, (env._now + delay_ps, NORMAL, next(env._eid), event))
         return event
 
     def at(self, time_ps: int, callback: Callable[[], None]) -> None:
@@ -297,6 +301,11 @@ def _schedule(event: Event, delay_ps: int, priority: Any = NORMAL, value: Any = 
     env = event.env
     event._ok, event._value = True, value
     heappush(env._queue, (env._now + delay_ps, priority, next(env._eid), event))
+
+
+def happen(event: Event, delay_ps: int) -> None:
+    """Let an event that has no time yet happen ``delay_ps`` from now."""
+    _schedule(event, delay_ps)
 
 
 def postpone(event: Event, delay_ps: int) -> Event:

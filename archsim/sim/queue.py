@@ -14,7 +14,7 @@ from archsim.base.errors import ProgramError
 from archsim.ir.program import Queue
 from archsim.ir.records import CommandText, Records
 from archsim.ir.unroll import ResolvedTokens, Step, unroll
-from archsim.sim.events import Event, EventLoop, ProcessBody
+from archsim.sim.events import Event, EventLoop, ProcessBody, happen
 from archsim.sim.protocols import CommandOutcome, Engine, Pipeline
 from archsim.sim.tokens import INITIAL, TokenArrival, TokenCounter, TokenSink
 from archsim.sim.wiring import Wiring
@@ -46,7 +46,7 @@ class TokenQueue:
         """One of the counters that the head waits for has enough tokens."""
         self._lacking -= 1
         if self._lacking == 0 and self._met is not None:
-            self._met.succeed()
+            happen(self._met, 0)
             self._met = None
 
     def commands(self) -> Iterator[Step]:
@@ -125,10 +125,12 @@ class CommandQueue(TokenQueue):
             self.head = step
             waits: TokenWaits = step.takes
             head_ps = event_loop.now
-            blocked = self.blocked(waits)
-            if blocked is not None:
-                yield blocked
-            last = take(waits)
+            last = INITIAL
+            if waits:
+                blocked = self.blocked(waits)
+                if blocked is not None:
+                    yield blocked
+                last = take(waits)
             start_ps = event_loop.now
             outcome = yield from engine.execute(step)
             self.close(step, head_ps, start_ps, last, outcome)

@@ -92,8 +92,8 @@ def test_many_starts_and_ends_on_one_clock() -> None:
 def test_positions_in_parts_are_positions(clock: ClockDomain, time_ps: int) -> None:
     """A cycle has as many parts as make every ps whole; edges, which are rounded to ps, are whole cycles."""
     for at_ps in (time_ps, clock.at_or_after(time_ps)):
-        assert clock.position_in(clock.parts, at_ps) == clock.position(at_ps) * clock.parts
-    assert clock.position(clock.at_or_after(time_ps)) == clock.cycle(time_ps)
+        assert clock.position_in(clock.parts, at_ps) == Fraction(*clock.position(at_ps)) * clock.parts
+    assert clock.position(clock.at_or_after(time_ps)) == (clock.cycle(time_ps), 1)
 
 
 def by_definition(flows: list[PortFlow]) -> dict[PortFlow, Cycles]:
@@ -212,12 +212,12 @@ def ends_by_definition(jobs: list[Job]) -> list[int]:
     while now_ps < max(ends.values()):
         paces = paces_of({n: job for n, job in enumerate(jobs) if begins[n] <= now_ps < ends[n]})
         busy = [number for number in paces if left[number] > 0]
-        exact = [clocks[number].position(now_ps) + left[number] / paces[number] for number in busy]
+        exact = [Fraction(*clocks[number].position(now_ps)) + left[number] / paces[number] for number in busy]
         edges = [clocks[number].edge(ceil(end)) for number, end in zip(busy, exact, strict=True)]
         then_ps = min(at for at in [*edges, *begins, *ends.values()] if at > now_ps)
         for number, edge in zip(busy, edges, strict=True):
             clock = clocks[number]
-            left[number] -= paces[number] * (clock.position(then_ps) - clock.position(now_ps))
+            left[number] -= paces[number] * (Fraction(*clock.position(then_ps)) - Fraction(*clock.position(now_ps)))
             if left[number] <= 0:
                 ends[number] = edge
         now_ps = then_ps

@@ -102,8 +102,11 @@ class DramController:
         until = min(self._clock.cycle(until_ps + 1) - 1, NEVER - 1)
         count, self._next_end = self._compiled.advance(self._state, self._fresh, self._fresh_count, until)
         self._fresh_count = 0
-        completions = [self._complete(int(slot)) for slot in self._state.done[:count]]
-        self._now_ps = completions[0].time_ps if completions else until_ps
+        if not count:
+            self._now_ps = until_ps
+            return []
+        completions = [self._complete(slot) for slot in self._state.done[:count].tolist()]
+        self._now_ps = completions[0].time_ps
         return completions
 
     def in_turns(self, transfers: Sequence[Transfer], most: int) -> int:
@@ -247,20 +250,12 @@ class DramController:
         if slot in self._words:
             self._pool.give(*self._words.pop(slot))
         self._free.append(slot)
-        self._useful_total[transfer.write] += self._useful[slot]
-        return TransferCompletion(
-            id=transfer.id,
-            time_ps=self._clock.edge(last_beat),
-            first_beat_ps=self._clock.edge(first_beat),
-            write=transfer.write,
-            useful_bytes=self._useful[slot],
-            pin_bytes=(hits + misses + conflicts) * self.dram.device.burst_bytes,
-            row_hits=hits,
-            row_misses=misses,
-            row_conflicts=conflicts,
-            activates=activates,
-            asked_ps=asked_ps,
-        )
+        write, useful, clock = transfer.write, self._useful[slot], self._clock
+        self._useful_total[write] += useful
+        first_ps, last_ps = clock.edge(first_beat), clock.edge(last_beat)
+        pin_bytes = (hits + misses + conflicts) * self.dram.device.burst_bytes
+        rows = hits, misses, conflicts, activates
+        return TransferCompletion(transfer.id, last_ps, first_ps, write, useful, pin_bytes, *rows, asked_ps)
 
     def _grow(self) -> None:
         """Double the number of slots; every array whose size depends on it grows here."""

@@ -61,9 +61,10 @@ def _check_shape(transfer: Transfer) -> None:
         raise SimulationError(f"DRAM: malformed {transfer}; allowed up to {MAX_OUTER_EXTENTS} extents, a stride each")
     if transfer.outstanding is not None and transfer.outstanding < 1:
         raise SimulationError(f"DRAM: transfer {transfer.id} with {transfer.outstanding} outstanding; allowed >= 1")
-    if len(transfer.askers) > MOST_ASKERS or any(asker.requests < 1 or asker.hz < 1 for asker in transfer.askers):
+    askers = transfer.askers
+    if len(askers) > MOST_ASKERS or askers and any(asker.requests < 1 or asker.hz < 1 for asker in askers):
         raise SimulationError(f"DRAM: transfer {transfer.id} asked for by {transfer.askers}; allowed 2, each >= 1")
-    if transfer.run_bytes < 0 or min(transfer.extents, default=0) < 0:
+    if transfer.run_bytes < 0 or loops and min(transfer.extents) < 0:
         raise SimulationError(f"DRAM: malformed {transfer}; allowed run_bytes >= 0, extents >= 0")
 
 
