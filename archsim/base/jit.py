@@ -1,4 +1,4 @@
-"""Compiled code: one ``njit`` for all, whose cache is keyed by the text of all that is compiled."""
+"""Compiled code: parts and the entries that Python calls, kept under the text of all that is compiled."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import event
-from numba.core.registry import CPUDispatcher
 
-from archsim.base import compiled, entries, progress
+from archsim.base import compiled, entries, linking, progress
 
-OURS = ("jit.py", "compiled.py")  # beside this file
+OURS = ("jit.py", "linking.py", "compiled.py")  # beside this file
 _CONSTANTS = re.compile(
     rb"^from ((?:archsim|mapper)[.\w]*) import (?:\([^)]*?|[^(\n]*?)\b[A-Z][A-Z_0-9]+\b", re.MULTILINE
 )
@@ -89,29 +88,40 @@ _load_without_blas()
 PLACE = compiled.place(_sources_digest())  # where compiled code lie, None where they are not kept
 
 
-# Without Python objects; ``_nrt``: without reference counts either, which cost an atomic operation at every array that
-# is passed on. A compiled function therefore allocates nothing.
+# ``_nrt``: without reference counts, which cost an atomic operation at every array that is passed on. A compiled
+# function therefore allocates nothing.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
-def _kept(function: Any) -> Any:
-    """The same compiled function with its cache, unless there is none or it is not compiled (NUMBA_DISABLE_JIT)."""
-    is_compiled = isinstance(function, CPUDispatcher)
-    if PLACE is not None and is_compiled:
-        function._cache = compiled.CompiledCache(function.py_func, PLACE)
-    return function
+def _part(function: _Function, **options: Any) -> _Function:
+    """A part of compiled code, unless nothing is compiled (NUMBA_DISABLE_JIT)."""
+    if numba.config.DISABLE_JIT:
+        return function
+    return cast(_Function, linking.Part(function, {**_OPTIONS, **options}))
 
 
 def njit(function: _Function) -> _Function:
-    """Compile ``function`` on first call, to allocate nothing; kept on disk unless ARCHSIM_NO_CACHE=1."""
-    return cast(_Function, _kept(numba.njit(**_OPTIONS)(function)))
+    """A function that compiled code calls, without Python objects; it allocates nothing."""
+    return _part(function)
 
 
 def allocating(function: _Function) -> _Function:
-    """Compile ``function`` on first call; it may make arrays. Kept on disk unless ARCHSIM_NO_CACHE=1."""
-    return cast(_Function, _kept(numba.njit(nogil=True, error_model="numpy")(function)))
+    """A function that compiled code calls, without Python objects; it may make arrays."""
+    return _part(function, _nrt=True)
 
 
 def inlined(function: _Function) -> _Function:
-    """A part of compiled functions that is put in the place of each call; worth it where calls are the cost."""
-    return cast(_Function, numba.njit(forceinline=True, **_OPTIONS)(function))
+    """As njit, put in the place of each call; worth it where calls are the cost."""
+    return _part(function, forceinline=True)
+
+
+def entry(part: _Function) -> _Function:
+    """A compiled function that Python calls too: compiled with its parts on first call, and kept on disk unless
+    ARCHSIM_NO_CACHE=1. What is called from within others alone is no entry: each costs its whole text.
+    """
+    if not isinstance(part, linking.Part):
+        return part
+    made = linking.Entry(part)
+    if PLACE is not None:
+        made._cache = compiled.CompiledCache(made.py_func, PLACE)
+    return cast(_Function, made)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.base.jit import njit
+from archsim.base.jit import entry, njit
 
 EMPTY = -1
 
 
+@entry
 @njit
 def look_up(tags: NDArray[np.int64], lines: NDArray[np.int64], allocate: bool, hits: NDArray[np.bool_]) -> None:
     """Look ``lines`` up one after the other; ``hits`` says which were there.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import inlined, njit
+from archsim.base.jit import entry, inlined, njit
 from archsim.noc.compiled.records import INDEX
 
 LONG, SHORT = 100, 37  # lags
@@ -40,6 +40,7 @@ def generator(seed: int) -> RandomStreams:
     return RandomStreams(integers, fractions, np.zeros(2, np.int64))
 
 
+@entry
 @njit
 def pass_integers(numbers: Any, count: int) -> None:
     """From the stream's next LONG numbers to those that come ``count`` later."""
@@ -50,6 +51,7 @@ def pass_integers(numbers: Any, count: int) -> None:
         numbers[i] = numbers[i + count]
 
 
+@entry
 @njit
 def pass_fractions(numbers: Any, count: int) -> None:
     """From the stream's next LONG numbers to those that come ``count`` later."""

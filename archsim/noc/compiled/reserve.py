@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import inlined, njit
+from archsim.base.jit import entry, inlined, njit
 from archsim.noc.compiled.bits import lowest
 from archsim.noc.compiled.knuth import below
 from archsim.noc.compiled.node_queues import next_packet, next_time, start
@@ -156,6 +156,7 @@ def _list(state: Any, time: int, place: int) -> None:
     lane.last = place
 
 
+@entry
 @njit
 def advance(state: Any, until: int, stops: bool, afresh: bool) -> tuple[int, int]:
     """As ``run.advance``: how many of ``state.done`` ended, if it ``stops`` at that, and the bound of ``ending.bound``;
@@ -182,6 +183,7 @@ def advance(state: Any, until: int, stops: bool, afresh: bool) -> tuple[int, int
     return state.done[0], FULL
 
 
+@entry
 @njit
 def is_full(state: Any) -> bool:
     """Whether an event might make more turns than there are records left."""

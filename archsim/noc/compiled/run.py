@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.base.jit import inlined, njit
+from archsim.base.jit import entry, inlined, njit
 from archsim.noc.compiled.aiming import break_ties, route_fronts
 from archsim.noc.compiled.arrivals import receive, release, take_credits
 from archsim.noc.compiled.channels import ask_channels, take_channels
@@ -33,6 +33,7 @@ def advance_random(state: Any, sources: PacketSources, until: int) -> None:
     _advance(state, sources, True, False, until)
 
 
+@entry
 @njit
 def _advance(state: Any, sources: Any, synthetic: bool, stops: bool, until: int) -> tuple[int, int]:
     """One loop for both, so that it is compiled once."""

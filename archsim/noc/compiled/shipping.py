@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import inlined, njit
+from archsim.base.jit import entry, inlined, njit
 from archsim.noc.compiled.records import (
     ASKS,
     AT_SOURCE,
@@ -23,6 +23,7 @@ from archsim.noc.compiled.records import (
 )
 
 
+@entry
 @njit
 def take_in(state: Any, fans: Any, copies: Any, rows: Any, time: int, after: int, key: int) -> None:
     """Write the records of a shipment, for which there is room, and let those come at ``time`` that wait for nothing.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import inlined, njit
+from archsim.base.jit import entry, inlined, njit
 from archsim.memory.dram.compiled.records import NONE, RUN, AddressSpread, BurstCursor, TransferRecord
 
 
@@ -45,6 +45,7 @@ def seek(spread: AddressSpread, words: Any, number: int, transfer: TransferRecor
     return True
 
 
+@entry
 @njit
 def count(spread: AddressSpread, words: Any, transfer: TransferRecord, cursor: BurstCursor) -> int:
     """All bursts that channel 0 has of a region."""

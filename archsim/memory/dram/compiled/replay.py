@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import inlined, njit
+from archsim.base.jit import entry, inlined, njit
 from archsim.memory.dram.compiled.issue import tick
 from archsim.memory.dram.compiled.queues import FORWARDED, FULL, QUEUED, has_room, release, take_in
 from archsim.memory.dram.compiled.records import (
@@ -22,6 +22,7 @@ from archsim.memory.dram.compiled.records import (
 from archsim.memory.dram.compiled.select import next_at, plan, skip
 
 
+@entry
 @njit
 def replay(
     rules: DramRules, channels: Any, requests: Any, per_cycle: int, progress: Any, planned: Any, logs: Any

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import inlined, njit
+from archsim.base.jit import entry, inlined, njit
 from archsim.base.units import PS_PER_S
 from archsim.memory.dram.compiled.intake import accept, ended, enlist, pace, scaled
 from archsim.memory.dram.compiled.issue import tick
@@ -63,6 +63,7 @@ from archsim.memory.dram.compiled.rings import (
 from archsim.memory.dram.compiled.select import next_at, plan, skip, suspend
 
 
+@entry
 @njit
 def advance(state: DramState, fresh: Any, fresh_count: int, until: int) -> tuple[int, int]:
     """Take over the transfers of slots ``fresh[:fresh_count]``, then run to the first completion up to ``until``.
@@ -230,6 +231,7 @@ def _plan(rules: DramRules, ch: ChannelRecord, feed: ChannelFeed, now: int) -> N
     feed.planned = next_at(rules, ch)
 
 
+@entry
 @njit
 def realign(state: DramState, now: int) -> None:
     """Let refresh begin anew at cycle ``now`` on idle channels: none is pending, the first is an interval away."""
@@ -335,6 +337,7 @@ def _is_idle(feed: ChannelFeed) -> bool:
     return rings and feed.pending_head == NONE and feed.parked == NONE
 
 
+@entry
 @njit
 def in_turns(state: DramState, slots: Any, count: int, most: int) -> int:
     """Run the transfers of ``slots[:count]`` in order, ``most`` under way at a time; the cycle of the last end.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.base.jit import allocating
+from archsim.base.jit import allocating, entry
 from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.nest import Nest
@@ -49,6 +49,7 @@ def _alike(space: Space, first: Axis, second: Axis) -> bool:
     )
 
 
+@entry
 @allocating
 def splits(shares: Any, first: int, second: int, exact: bool, parts: Any) -> bool:
     """Whether spreads of dims can be split over fan-outs of ``first`` and ``second``; ``parts``: over the first.

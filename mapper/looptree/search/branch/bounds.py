@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, inlined
+from archsim.base.jit import allocating, entry, inlined
 from mapper.looptree.search.branch.axes import splits
 from mapper.looptree.search.branch.keys import fill_bound, fits, is_better
 from mapper.looptree.search.branch.least import Parts, combine, fill_parts, parts_of
@@ -43,6 +43,7 @@ class Problem(NamedTuple):
     delaypower: float
 
 
+@entry
 @allocating
 def all_least(arrays: Any, problem: Problem) -> Any:
     """(G, S, O, C) lower bounds of every factor of every shape under every option; infinite where it has no tiling."""
@@ -72,6 +73,7 @@ def fill_least(arrays: Any, problem: Problem, g: int, s: int, o: int, parts: Par
     return True
 
 
+@entry
 @allocating
 def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
     """(T, 3) a lower bound of the key of each template; infinite where nothing fits."""
@@ -97,6 +99,7 @@ def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
     return found
 
 
+@entry
 @allocating
 def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any:
     """(choices, 3 + G) keys that bound outline ``t`` under each choice of options that may beat ``best``, in order.
@@ -145,6 +148,7 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
     return in_order(found)
 
 
+@entry
 @allocating
 def in_order(rows: Any) -> Any:
     """Rows by their keys, ties as they come."""

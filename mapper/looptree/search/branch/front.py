@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.base.jit import allocating, inlined
+from archsim.base.jit import allocating, entry, inlined
 
 RUN = 16  # rows of which the least figures are known
 ALIKE = 1e-12  # relative difference of figures that are equal but for rounding
@@ -120,6 +120,7 @@ def _like(found: Any, among: Any, many: int, column: Any) -> int:
     return -1
 
 
+@entry
 @allocating
 def classes(found: Any, columns: int) -> Any:
     """The first column of a table to which each one is equal but for a factor; -1: it does not vary."""

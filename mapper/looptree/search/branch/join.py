@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, inlined
+from archsim.base.jit import allocating, entry, inlined
 from mapper.looptree.search.branch.bounds import Problem
 from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.keys import fill_bound, fill_key, fits, is_better
@@ -41,6 +41,7 @@ class Results(NamedTuple):
     limit: int
 
 
+@entry
 @allocating
 def solve(
     arrays: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import inlined
+from archsim.base.jit import entry, inlined
 from mapper.looptree.search.objective import SAME
 
 FIT = 1 + 1e-9  # of a size in bits, which need not be whole
@@ -20,6 +20,7 @@ def power(value: float, exponent: float) -> float:
     return result
 
 
+@entry
 @inlined
 def is_better(key: Any, other: Any) -> bool:
     """Whether a key is smaller, figures that differ by rounding alone being equal."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, inlined
+from archsim.base.jit import allocating, entry, inlined
 from mapper.looptree.search.branch.bounds import Problem, fill_least
 from mapper.looptree.search.branch.keys import fill_bound, fits, is_better
 from mapper.looptree.search.branch.least import combine, fill_parts, parts_of
@@ -44,6 +44,7 @@ class _Place(NamedTuple):
     rest: Any
 
 
+@entry
 @allocating
 def narrow(arrays: Any, problem: Problem, t: int, choice: Any, best: Any, most: int, progress: Any) -> Left:
     """Tilings under a choice that may be better than ``best``; TOO_MANY after ``most`` halves of a dim."""

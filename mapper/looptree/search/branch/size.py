@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from archsim.base.jit import allocating
+from archsim.base.jit import allocating, entry
 from mapper.looptree.search.branch.bounds import Problem, fits_axes, used_enough
 from mapper.looptree.search.branch.tilings import ANY, kind_of, spread_below, temporal_from, tilings
 
 
+@entry
 @allocating
 def space_size(arrays: Any, problem: Problem) -> float:
     """Tilings x spatial choices x templates (a float: it may be beyond 64 bits)."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating
+from archsim.base.jit import allocating, entry
 from mapper.looptree.search.branch.front import classes
 from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
 from mapper.looptree.search.branch.tables import EXTRA, table
@@ -118,6 +118,7 @@ def _doubled(array: Any) -> Any:
     return np.concatenate((array, np.zeros_like(array)))
 
 
+@entry
 @allocating
 def read(place: Any, figures: Any, number: int) -> Any:
     """(tilings, columns) of a table."""

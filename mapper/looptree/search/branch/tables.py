@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.base.jit import allocating, inlined
+from archsim.base.jit import allocating, entry, inlined
 from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE, SUM
 from mapper.looptree.search.branch.front import best_rows
 from mapper.looptree.search.branch.keys import FIT
@@ -16,6 +16,7 @@ from mapper.looptree.search.branch.tilings import footprint, tile_sizes
 EXTRA = 2  # columns of a table beside its factors: the tilings of its two dims
 
 
+@entry
 @allocating
 def table(
     factors: Any, limits: Any, columns: int, first: Any, second: Any, extents: Any, exact: bool, spans: bool

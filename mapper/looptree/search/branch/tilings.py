@@ -10,19 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from archsim.base.jit import allocating, inlined
+from archsim.base.jit import allocating, entry, inlined
 from mapper.looptree.search.branch.costing import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
 
 DIVISORS, SPATIAL, ANY, EQUAL = range(4)  # factors; of any tiles equal parts alone
 
 
+@entry
 @inlined
 def kind_of(extent: int, factors: int, every: int) -> int:
     """Which tilings of an extent are tried: of any those of extents up to ``every``."""
     return EQUAL if factors == ANY and extent > every else factors
 
 
+@entry
 @allocating
 def count_loops(loops: Any) -> int:
     """Loops of a dim of a shape."""
@@ -57,6 +59,7 @@ def temporal_from(loops: Any, start: int) -> int:
     return count
 
 
+@entry
 @allocating
 def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
     """(tilings, loops) tiles of a dim; none where its loops cannot bring it down to 1.
