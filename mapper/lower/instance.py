@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, product
 from typing import NamedTuple, TypeVar
 
 from archsim.ir.program import Command, Lookup, Region, Semaphore, Token
@@ -57,15 +58,14 @@ class Cores:
         self.frame, self.problem = frame, frame.problem
         self.spread = frame.problem.spread
         self.count = self.spread.cores
-        places = tuple(self.spread.places())
-        self._at = [dict(zip(frame.vars[: frame.spread], place, strict=True)) for place in places]
+        self._places = tuple(self.spread.places())
         self._sharing = {plan.name: self._shared(plan) for plan in self.problem.operands}
         self.adding = self._adding()
         found = {plan.name: turns(frame, plan, self._leading(plan)) for plan in self.problem.loads}
         self._turns = {name: made for name, made in found.items() if made is not None}
         self._names = {frame.ring(plan.name): self._named(plan) for plan in self.problem.operands}
         self._token_names: dict[str, TokenNames] = {}
-        self._placing = Placing(frame.vars[: frame.spread], places)
+        self._placing = Placing(frame.vars[: frame.spread], self._places)
         self._names[frame.ring(SUM)] = tuple(f"{frame.ring(SUM)}[{core}]" for core in range(self.count))
 
     def group(self, plan: OperandPlan, core: int) -> int:
@@ -140,31 +140,15 @@ class Cores:
         return [leader for _, leader in sorted(set(zip(sharing.groups, sharing.leaders, strict=True)))]
 
     def _shared(self, plan: OperandPlan) -> Sharing:
-        groups = tuple(range(self.count))
-        if self.problem.copies(plan) < self.count:
-            moved, parts = [dim in plan.dims for dim, _ in self.spread.loops], self.spread.parts
-            groups = tuple(_number(place, parts, moved) for place in self.spread.places())
-        members: dict[int, list[int]] = {}
-        for core, group in enumerate(groups):
-            if plan.operand != BIAS or self._begins(core):
-                members.setdefault(group, []).append(core)
-        turn = self._turn(plan) if len(members) < self.count else 0
-        leaders = {group: cores[(group + turn) % len(cores)] for group, cores in members.items()}
-        if plan.operand == OUT:
-            members = {group: [leader] for group, leader in leaders.items()}
-        together = {group: tuple(cores) for group, cores in members.items()}
-        having = frozenset(core for cores in together.values() for core in cores)
-        mine: list[tuple[int, ...]] = [together.get(group, ()) for group in groups]
-        return Sharing(groups, tuple(mine), tuple(leaders.get(group, -1) for group in groups), having)
-
-    def _begins(self, core: int) -> bool:
-        """Whether a core has the first part of every reduction that is spread: it alone starts from the bias."""
-        cut = zip(self.spread.loops, self._at[core].values(), strict=True)
-        return not any(place for (dim, _), place in cut if dim in self.problem.groups["K"])
+        loops, apart = self.spread.loops, self.problem.copies(plan) == self.count
+        moved = tuple([apart or dim in plan.dims for dim, _ in loops])
+        added = tuple([plan.operand == BIAS and dim in self.problem.groups["K"] for dim, _ in loops])
+        return _sharing(self.spread.parts, moved, added, self._turn(plan), plan.operand == OUT)
 
     def _turn(self, plan: OperandPlan) -> int:
         """Of the inputs; an output is where its first core has it, the next one's where its second core does."""
-        return 0 if plan.operand == OUT else [other.operand for other in self.problem.reads].index(plan.operand)
+        inputs = [other.operand for other in self.problem.reads]
+        return inputs.index(plan.operand) if plan.operand in inputs else 0
 
     def _adding(self) -> Adding:
         out = self._sharing[OUT]
@@ -262,6 +246,31 @@ def _joined(columns: Sequence[Sequence[tuple[Part, ...]]], at: Sequence[int]) ->
     if not columns:
         return [()] * len(at)
     return [tuple(chain.from_iterable(row)) for row in zip(*columns, strict=True)]
+
+
+@lru_cache(maxsize=4096)
+def _sharing(
+    parts: tuple[int, ...], moved: tuple[bool, ...], added: tuple[bool, ...], turn: int, alone: bool
+) -> Sharing:
+    """How the cores of a layer that is spread into ``parts`` share an operand; once for all layers that do alike.
+
+    ``moved``: whether a spread dim moves the operand; ``added``: whether only cores with the first part of it have any;
+    ``turn``: which of those that share a tile brings it; ``alone``: only that one has it.
+    """
+    places = list(product(*map(range, parts)))
+    groups = tuple([_number(place, parts, moved) for place in places])
+    members: dict[int, list[int]] = {}
+    for core, (group, place) in enumerate(zip(groups, places, strict=True)):
+        if not any(at for at, sums in zip(place, added, strict=True) if sums):
+            members.setdefault(group, []).append(core)
+    turn = turn if len(members) < len(places) else 0
+    leaders = {group: cores[(group + turn) % len(cores)] for group, cores in members.items()}
+    if alone:
+        members = {group: [leader] for group, leader in leaders.items()}
+    together = {group: tuple(cores) for group, cores in members.items()}
+    having = frozenset(core for cores in together.values() for core in cores)
+    mine: list[tuple[int, ...]] = [together.get(group, ()) for group in groups]
+    return Sharing(groups, tuple(mine), tuple([leaders.get(group, -1) for group in groups]), having)
 
 
 def _number(place: tuple[int, ...], parts: tuple[int, ...], moved: Sequence[bool]) -> int:
