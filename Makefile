@@ -16,6 +16,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# An editable install has no bytecode of its own; without it each start compiles 400 files where Python may not write any.
+COMPILE := $(BIN)/python -m compileall -q archsim mapper
 FIND_PYTHON := for p in python3.11 python3.12 python3.13 python3; do \
     $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done
 PYTHON ?= $(shell $(FIND_PYTHON))
@@ -74,10 +76,12 @@ $(VENV)/.venv:
 
 $(VENV)/.archsim: $(VENV)/.venv pyproject.toml
 	$(PIP) --editable .
+	$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.venv pyproject.toml
 	$(PIP) --editable ".[dev]"
+	$(COMPILE)
 	@touch $@ $(VENV)/.archsim
 
 $(VENV)/.docs: $(VENV)/.venv pyproject.toml

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ProgramError, SimulationError
 from archsim.base.progress import stretch
@@ -23,8 +23,6 @@ from archsim.memory.memory_port import PortStreams
 from archsim.memory.offchip import OffChip
 from archsim.memory.scratchpad import Scratchpads
 from archsim.memory.stream_facts import stream_facts
-from archsim.noc.fabric import Fabric
-from archsim.noc.network import Network
 from archsim.pe.core import compute_engine, core_number, idle_names
 from archsim.sim.compiled_core import CompiledCore, GivenUpError
 from archsim.sim.deadlock import report
@@ -38,6 +36,9 @@ from archsim.sim.tally import Tally
 from archsim.sim.tile_engine import EngineSurroundings
 from archsim.sim.wiring import Wiring
 from archsim.spec.architecture import Architecture
+
+if TYPE_CHECKING:
+    from archsim.noc.fabric import Fabric
 
 
 def simulate(program: Program, architecture: Architecture, *, trace_bandwidth: bool = True) -> Activity:
@@ -238,4 +239,9 @@ def _facts(engine: Any) -> QueueFacts:
 def _fabric(architecture: Architecture, event_loop: EventLoop, tally: Tally) -> Fabric | None:
     """The network, on chips that have one."""
     noc = architecture.noc
-    return None if noc is None else Fabric(noc, Network(noc), event_loop, tally)
+    if noc is None:
+        return None
+    from archsim.noc.fabric import Fabric
+    from archsim.noc.network import Network
+
+    return Fabric(noc, Network(noc), event_loop, tally)

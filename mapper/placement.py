@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from archsim.base.errors import MappingError
 from archsim.ir.mapping import Placement
@@ -97,8 +98,7 @@ class PlaceError(MappingError):
         self.tensor = tensor
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """An address interval [base, base + size) over layers [first, last]."""
 
     base: int
@@ -114,14 +114,9 @@ class Block:
 def lowest_fit(blocks: Iterable[Block], size: int, first: int, last: int, align: int) -> int:
     """Lowest aligned address at which ``size`` bytes are free over layers [first, last]."""
     address = 0
-    for block in sorted(blocks, key=lambda b: (b.base, b.size, b.first)):
-        if (
-            block.first <= last
-            and first <= block.last
-            and block.base < address + size
-            and address < block.base + block.size
-        ):
-            address = -(-(block.base + block.size) // align) * align
+    for base, taken, begin, end in sorted(blocks):
+        if begin <= last and first <= end and base < address + size and address < base + taken:
+            address = -(-(base + taken) // align) * align
     return address
 
 

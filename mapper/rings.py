@@ -122,10 +122,10 @@ def _apart(
 def _pack(rings: Sequence[Slot], align: int, room: int, others: Sequence[Slot], apart: Set[str]) -> list[Slot] | None:
     """The rings at the lowest addresses, those named ``apart`` off the ``others``; None where there is no room."""
     placed: list[Slot] = []
-    taken = [Block(slot.address, slot.size_bytes, 0, 0) for slot in others]
+    taken = sorted([Block(slot.address, slot.size_bytes, 0, 0) for slot in others])
     for ring in rings:
         own = [Block(slot.address, slot.size_bytes, 0, 0) for slot in placed]
-        blocks = [*own, *(taken if ring.operand in apart else ())]
+        blocks = [*taken, *own] if ring.operand in apart else own
         address = lowest_fit(blocks, ring.size_bytes, 0, 0, align)
         if address + ring.size_bytes > room:
             return None

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from signal import SIG_IGN, SIGINT, signal
-from typing import Any
-
-from pebble import ProcessExpired, ProcessPool
+from typing import TYPE_CHECKING, Any
 
 from archsim.base.caches import code_sha256
 from archsim.base.errors import ConfigError, MappingError
@@ -26,6 +22,9 @@ from mapper.search import catalogue
 from mapper.search.catalogue import EXHAUSTIVE, RANDOM
 from mapper.search.space import Choice
 from mapper.search.templates import open_space
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Found = LayerMapping | str  # a mapping, or why there is none
 Work = tuple[Problem, Rules]
@@ -135,6 +134,10 @@ class Solver:
         missing = {key: work for work in works if self._known(key := self.key(*work), work) is None}
         if len(missing) < 2:
             return
+        from multiprocessing import get_context
+
+        from pebble import ProcessPool
+
         pool: Any = ProcessPool(
             min(self.options.workers, len(missing)), initializer=signal, initargs=(SIGINT, SIG_IGN),
             context=get_context("spawn"),
@@ -208,6 +211,8 @@ class Solver:
 
 def _result(search: Future[Found]) -> Found:
     """What a process found, or why nothing came of it."""
+    from pebble import ProcessExpired
+
     try:
         return search.result()
     except ProcessExpired as error:

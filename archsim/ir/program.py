@@ -210,6 +210,16 @@ class Command:
     index: Lookup | None = None
     retains: bool = False
 
+    def with_tokens(self, waits: tuple[Token, ...], signals: tuple[Token, ...]) -> Command:
+        """The same that takes and gives other tokens. ``dataclasses.replace`` asks for each field by its name, which
+        takes eight times as long; a Program of many cores is made of such copies.
+        """
+        return Command(
+            self.name, self.op, self.layer, self.role, waits, signals, self.when, self.extents, self.reads,
+            self.writes, self.nest, self.fresh, self.dtypes, self.functions, self.guards, self.passes, self.slow,
+            self.flops, self.nbytes, self.fill, self.combine, self.index, self.retains,
+        )  # fmt: skip
+
     @property
     def table(self) -> Region | None:
         """The operand whose rows are looked up: the source of a GATHER, the destination of a SCATTER."""

@@ -11,6 +11,7 @@ from archsim.base.errors import ConfigError
 from archsim.ir.workload import Workload
 from archsim.lab.run.job import ChipLike, Job, ModelLike
 from archsim.lab.run.run import RunResult, execute
+from archsim.lab.scenario import find
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import load, names
 
@@ -61,9 +62,7 @@ def list_models() -> list[str]:
 
 def list_scenarios() -> list[str]:
     """Names that ``run_scenario`` knows."""
-    from archsim.lab.scenario.find import names
-
-    return list(names())
+    return list(find.names())
 
 
 def run(
@@ -112,9 +111,7 @@ def run(
 
 
 def _check_model(model: ModelLike) -> None:
-    from archsim.lab.scenario.find import is_scenario
-
-    if is_scenario(model):
+    if find.is_scenario(model):
         raise ConfigError(f"model: {model} is a scenario; run_scenario runs it")
 
 

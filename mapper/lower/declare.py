@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from sys import intern
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from mapper.channels import load_channel, store_channel
 from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
 from mapper.lower.instance import Cores
-from mapper.lower.item import Lane, of_core, unit_engine
+from mapper.lower.item import Lane, unit_engine
 from mapper.lower.partials import NOBODY, SUM, Adding
 from mapper.numbers import Numbers
 from mapper.operands import ACC, OUT, OperandPlan
@@ -31,11 +32,11 @@ def layer_rings(
     frame: Frame,
     cores: Cores | None,
     slots: Mapping[str, Slot],
-    queues: Mapping[Lane, str],
+    queues: Mapping[Lane, Sequence[str]],
     numbers: Mapping[str, Numbers],
 ) -> Iterator[Ring]:
-    """Ring declarations; ``cores``: over which the layer is spread; ``queues``: lane -> queue name; ``numbers``: of
-    each operand's elements."""
+    """Ring declarations; ``cores``: over which the layer is spread; ``queues``: lane -> names of its queue
+    by core; ``numbers``: of each operand's elements."""
     for operand, slot in slots.items():
         if operand == ACC and unit_engine(frame.problem) == "vector":
             continue
@@ -46,20 +47,12 @@ def layer_rings(
         lanes = [(made, writer, reader) for made in _instances(frame, cores, plan, slot)]
         if operand == ACC and cores is not None and frame.problem.adders > 1:
             lanes = list(_added(frame, cores.adding, slot, lanes))
+        scale, zero = numbers[operand]
         for made, wrote, read in lanes:
             yield Ring(
-                made.name,
-                made.memory,
-                made.address,
-                slot.slot_bytes,
-                slot.slots,
-                role,
-                plan.dtype,
-                of_core(queues[wrote], made.writer),
-                (of_core(queues[read], made.reader),),
-                retain,
-                *numbers[operand],
-            )
+                made.name, made.memory, made.address, slot.slot_bytes, slot.slots, role, plan.dtype,
+                queues[wrote][made.writer], (queues[read][made.reader],), retain, scale, zero,
+            )  # fmt: skip
 
 
 def layer_semaphores(cores: Cores | None) -> tuple[Semaphore, ...]:
@@ -82,15 +75,22 @@ def _instances(frame: Frame, cores: Cores | None, plan: OperandPlan, slot: Slot)
     if cores is None:
         yield Instance(frame.ring(plan.name), slot.memory, slot.address, 0, 0)
         return
-    spread = cores.spread
-    for core in range(spread.cores):
-        if not cores.has(plan, core):
-            continue
-        name, leader = cores.name(frame.ring(plan.name), core), cores.leader(plan, core)
-        if slot.memory not in spread.shared:
-            yield Instance(name, intern(instance(slot.memory, core)), slot.address, leader, core)
-        elif leader == core:
-            yield Instance(name, slot.memory, slot.copy(cores.group(plan, core)), core, core)
+    spread, count = cores.spread, range(cores.spread.cores)
+    named = [(core, cores.name(plan, core), cores.leader(plan, core)) for core in count if cores.has(plan, core)]
+    if slot.memory in spread.shared:
+        for core, name, leader in named:
+            if leader == core:
+                yield Instance(name, slot.memory, slot.copy(cores.group(plan, core)), core, core)
+        return
+    memories = _instances_of(slot.memory, spread.cores)
+    for core, name, leader in named:
+        yield Instance(name, memories[core], slot.address, leader, core)
+
+
+@lru_cache(maxsize=64)
+def _instances_of(memory: str, cores: int) -> tuple[str, ...]:
+    """What a memory is called on each core: one object for equal names."""
+    return tuple([intern(instance(memory, core)) for core in range(cores)])
 
 
 def _added(

@@ -20,18 +20,13 @@ class Span:
     low: int
     high: int
 
-    def meets(self, other: Span) -> bool:
-        """Whether two spans share bytes."""
-        return self.memory == other.memory and self.low < other.high and other.low < self.high
-
-    def covers(self, other: Span) -> bool:
-        """Whether this span holds all of the other."""
-        return self.memory == other.memory and self.low <= other.low and other.high <= self.high
-
 
 @dataclass(frozen=True, slots=True)
 class _Touch:
-    span: Span
+    """Of bytes [low, high) of one memory."""
+
+    low: int
+    high: int
     layer: int
     queue: str
     write: bool
@@ -50,15 +45,17 @@ class Fences:
     _known: dict[str, dict[str, int]] = field(default_factory=dict)  # queue -> other queue -> last layer known complete
     _at_end: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     _given: dict[tuple[str, int], list[str]] = field(default_factory=dict)
-    _layer_touches: list[_Touch] = field(default_factory=list)
+    _layer_touches: list[tuple[str, _Touch]] = field(default_factory=list)  # with their memory
 
     def wait_for(self, layer: int, queue: str, touches: tuple[tuple[str, bool], ...]) -> list[str]:
         """Tokens that a command of ``layer`` in ``queue`` takes before its first run."""
         needed: dict[str, int] = {}
         for name, write in touches:
             span = self.spans[name]
-            for past in self._past.get(span.memory, ()):
-                if (write or past.write) and (self.across or past.queue != queue) and past.span.meets(span):
+            low, high = span.low, span.high
+            meeting = [past for past in self._past.get(span.memory, ()) if past.low < high and low < past.high]
+            for past in meeting:
+                if (write or past.write) and (self.across or past.queue != queue):
                     needed[past.queue] = max(needed.get(past.queue, -1), past.layer)
         self.note(layer, queue, touches)
         return [
@@ -69,7 +66,9 @@ class Fences:
 
     def note(self, layer: int, queue: str, touches: tuple[tuple[str, bool], ...]) -> None:
         """Touches of a command that needs to wait for nothing."""
-        self._layer_touches += [_Touch(self.spans[name], layer, queue, write) for name, write in touches]
+        for name, write in touches:
+            span = self.spans[name]
+            self._layer_touches.append((span.memory, _Touch(span.low, span.high, layer, queue, write)))
 
     def need(self, layer: int, source: str, queue: str) -> list[str]:
         """Token that orders ``queue`` after all that ``source`` does up to ``layer``; [] when already known."""
@@ -91,20 +90,24 @@ class Fences:
         """End a layer: its touches become past; what each queue knows is what a later waiter on it learns."""
         for queue in queues:
             self._at_end[queue, layer] = dict(self._known.get(queue, {}))
-        for touch in self._layer_touches:
+        for memory, touch in self._layer_touches:
             if touch.write:
-                past = self._past.get(touch.span.memory, [])
-                self._past[touch.span.memory] = [old for old in past if not self._superseded(old, touch)]
-        for touch in self._layer_touches:
-            self._past.setdefault(touch.span.memory, []).append(touch)
+                low, high = touch.low, touch.high
+                self._past[memory] = [
+                    old
+                    for old in self._past.get(memory, ())
+                    if old.low < low or high < old.high or not self._superseded(old, touch)
+                ]
+        for memory, touch in self._layer_touches:
+            self._past.setdefault(memory, []).append(touch)
         self._layer_touches = []
 
     def _superseded(self, old: _Touch, new: _Touch) -> bool:
-        """Whoever waits for ``new`` has waited for ``old``.
+        """Whoever waits for ``new``, which writes all that ``old`` touches, has waited for ``old``.
 
         Same queue, or its order is known to the new one's queue.
         """
-        if old.layer >= new.layer or not new.span.covers(old.span):
+        if old.layer >= new.layer:
             return False
         in_order = old.queue == new.queue and not self.across
         return in_order or self._known.get(new.queue, {}).get(old.queue, -1) >= old.layer

@@ -19,7 +19,7 @@ def fused(nodes: Iterable[ProgramNode]) -> tuple[ProgramNode, ...]:
     found: list[ProgramNode] = []
     for node in map(_simple, nodes):
         last = found[-1] if found else None
-        taking = _taking(node, last) if isinstance(last, Command) and _only_waits(last) else None
+        taking = _taking(node, last) if isinstance(last, Command) and only_waits(last) else None
         if taking is None:
             found.append(node)
         else:
@@ -33,8 +33,8 @@ def _simple(node: ProgramNode) -> ProgramNode:
         return node
     body, first = fused(node.body), LoopEdge("first", node.var)
     sync = body[0]
-    if len(body) == 1 and isinstance(sync, Command) and _only_waits(sync) and _runs_once(sync, first):
-        waits = tuple([replace(token, when=_without(first, token.when)) for token in sync.waits])
+    if len(body) == 1 and isinstance(sync, Command) and only_waits(sync) and _runs_once(sync, first):
+        waits = tuple([Token(token.name, token.n, _without(first, token.when)) for token in sync.waits])
         return replace(sync, waits=waits, when=_without(first, sync.when))
     return CommandLoop(node.var, node.trips, body)
 
@@ -45,25 +45,26 @@ def _runs_once(sync: Command, first: LoopEdge) -> bool:
     return first in sync.when and all(edge == first for edge in edges if edge.var == first.var)
 
 
-def _only_waits(command: Command) -> bool:
+def only_waits(command: Command) -> bool:
+    """Whether a command takes tokens and does nothing else."""
     return command.op == "SYNC" and not command.signals
 
 
 def _taking(node: ProgramNode, sync: Command) -> ProgramNode | None:
     """``node`` with the waits of the SYNC before it; None where it might not run when that does."""
-    return _with(node, [replace(token, when=_both(sync.when, token.when)) for token in sync.waits], sync.when)
+    return _with(node, [Token(token.name, token.n, _both(sync.when, token.when)) for token in sync.waits], sync.when)
 
 
 def _with(node: ProgramNode, waits: Sequence[Token], when: When) -> ProgramNode | None:
     """``waits`` are taken before what ``node`` does first, in the first turns of its loops."""
     if isinstance(node, CommandLoop):
         first = LoopEdge("first", node.var)
-        inner = [replace(token, when=(*token.when, first)) for token in waits]
+        inner = [Token(token.name, token.n, (*token.when, first)) for token in waits]
         taking = _with(node.body[0], inner, (*when, first))
         return None if taking is None else CommandLoop(node.var, node.trips, (taking, *node.body[1:]))
     if any(edge not in when for edge in node.when):
         return None
-    return replace(node, waits=(*waits, *node.waits))
+    return node.with_tokens((*waits, *node.waits), node.signals)
 
 
 def _both(when: When, other: When) -> When:

@@ -7,11 +7,13 @@ one of them: it reads once and writes to the rings of all, whose free slots it w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import lru_cache
+from itertools import chain, product
+from typing import NamedTuple, TypeVar
 
-from archsim.ir.program import Command, Region, Semaphore, Token
+from archsim.ir.program import Command, Lookup, Region, Semaphore, Token
 from mapper.channels import load_channel
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, Lane
@@ -19,6 +21,8 @@ from mapper.lower.partials import SUM, Adding
 from mapper.lower.placing import Placing
 from mapper.lower.turns import Turns, turns
 from mapper.operands import BIAS, OUT, OperandPlan
+
+Part = TypeVar("Part")
 
 
 class Sharing(NamedTuple):
@@ -39,6 +43,13 @@ class TokenNames(NamedTuple):
     own: tuple[str, ...]
 
 
+class Crossing(NamedTuple):
+    """Cores of which each writes into the ``ring`` of several, its ``members``, in the order of the cores."""
+
+    ring: str
+    members: Sequence[tuple[int, ...]]
+
+
 class Cores:
     """The cores that have a part of a layer, which is spread over them."""
 
@@ -47,15 +58,14 @@ class Cores:
         self.frame, self.problem = frame, frame.problem
         self.spread = frame.problem.spread
         self.count = self.spread.cores
-        places = tuple(self.spread.places())
-        self._at = [dict(zip(frame.vars[: frame.spread], place, strict=True)) for place in places]
+        self._places = tuple(self.spread.places())
         self._sharing = {plan.name: self._shared(plan) for plan in self.problem.operands}
         self.adding = self._adding()
         found = {plan.name: turns(frame, plan, self._leading(plan)) for plan in self.problem.loads}
         self._turns = {name: made for name, made in found.items() if made is not None}
         self._names = {frame.ring(plan.name): self._named(plan) for plan in self.problem.operands}
         self._token_names: dict[str, TokenNames] = {}
-        self._placing = Placing(frame.vars[: frame.spread], places)
+        self._placing = Placing(frame.vars[: frame.spread], self._places)
         self._names[frame.ring(SUM)] = tuple(f"{frame.ring(SUM)}[{core}]" for core in range(self.count))
 
     def group(self, plan: OperandPlan, core: int) -> int:
@@ -74,10 +84,9 @@ class Cores:
         """Whether a core has tiles of an operand."""
         return core in self._sharing[plan.name].cores
 
-    def name(self, store: str, core: int) -> str:
-        """What a core calls a ring or block of the layer, '' one that it has not; tensors have one name."""
-        names = self._names.get(store)
-        return store if names is None else names[core]
+    def name(self, plan: OperandPlan, core: int) -> str:
+        """What a core calls the ring or block of an operand, '' one that it has not."""
+        return self._names[self.frame.ring(plan.name)][core]
 
     def is_remote(self, item: Item) -> bool:
         """Whether one core writes with this command into the memories of others."""
@@ -86,35 +95,44 @@ class Cores:
         plan = self.problem.operand(item.operand)
         return self.shares(plan) and self.problem.crosses(plan)
 
-    def command(self, item: Item, core: int, first: tuple[Token, ...]) -> Command | None:
-        """The command as a core has it, None where another core does it; it waits for what is ``first`` before all."""
-        if core >= self.count:
-            return None
+    def commands(self, item: Item, first: Sequence[tuple[Token, ...]]) -> list[Command | None]:
+        """The command as each core has it, None where another core does it or the layer has no part; it waits for what
+        is ``first`` of its core before all. Shape of ``first`` and of the result: (cores of the chip,)."""
+        found: list[Command | None] = [None] * len(first)
         if item.fetch is not None:
-            own = self.adding.command(item, core)
-            return self._placed(own, core, {}, first) if own is not None else None
+            for core in range(self.count):
+                own = self.adding.command(item, core)
+                found[core] = self._placed(own, (core,), first)[0] if own is not None else None
+            return found
         if not item.operand:
-            return self._placed(item.command, core, {}, first)
-        sharing = self._sharing[item.operand]
-        if sharing.leaders[core] != core:
-            return None
-        plan = self.problem.operand(item.operand)
-        crosses = len(sharing.members[core]) > 1 and self.problem.crosses(plan)
-        to = {self.frame.ring(plan.name): sharing.members[core]} if crosses else {}
-        return self._placed(item.command, core, to, first, self._turns.get(plan.name))
+            return [*self._placed(item.command, range(self.count), first), *found[self.count :]]
+        sharing, plan = self._sharing[item.operand], self.problem.operand(item.operand)
+        turn, ring = self._turns.get(plan.name), self.frame.ring(plan.name)
+        leading = [core for core, leader in enumerate(sharing.leaders) if core == leader]
+        crossing = [core for core in leading if self.problem.crosses(plan) and len(sharing.members[core]) > 1]
+        to = Crossing(ring, [sharing.members[core] for core in crossing])
+        within = sorted({*leading} - {*crossing})
+        for at, target in ((crossing, to), (within, None)):
+            for core, made in zip(at, self._placed(item.command, at, first, target, turn), strict=True):
+                found[core] = made
+        return found
 
     def turns(self) -> Iterator[Semaphore]:
         """Whose turn it is at DRAM, operand by operand."""
         for made in self._turns.values():
             yield from made.semaphores()
 
-    def turn_ends(self, lane: Lane, core: int) -> Iterator[Command]:
-        """What a core's queue does behind its loads: it takes the turn that the last of its row has handed on."""
+    def turn_ends(self, lane: Lane) -> dict[int, list[Command]]:
+        """What a core's queue does behind its loads: it takes the turn that the last of its row has handed on. By
+        core; most have none."""
+        found: dict[int, list[Command]] = {}
         for name, made in self._turns.items():
-            channel = load_channel(self.problem, self.problem.operand(name), self.frame.channels)
-            if lane == ("load", channel) and made.begins(core):
-                waits = (Token(made.of(core)),)
-                yield Command(f"{self.frame.name}.turn_{name}", "SYNC", self.frame.name, waits=waits)
+            if lane == ("load", load_channel(self.problem, self.problem.operand(name), self.frame.channels)):
+                for core in made.first:
+                    waits = (Token(made.of(core)),)
+                    ended = Command(f"{self.frame.name}.turn_{name}", "SYNC", self.frame.name, waits=waits)
+                    found.setdefault(core, []).append(ended)
+        return found
 
     def _leading(self, plan: OperandPlan) -> list[int]:
         """The cores that bring an operand's tiles, by the number of their tile."""
@@ -122,31 +140,15 @@ class Cores:
         return [leader for _, leader in sorted(set(zip(sharing.groups, sharing.leaders, strict=True)))]
 
     def _shared(self, plan: OperandPlan) -> Sharing:
-        groups = tuple(range(self.count))
-        if self.problem.copies(plan) < self.count:
-            moved, parts = [dim in plan.dims for dim, _ in self.spread.loops], self.spread.parts
-            groups = tuple(_number(place, parts, moved) for place in self.spread.places())
-        members: dict[int, list[int]] = {}
-        for core, group in enumerate(groups):
-            if plan.operand != BIAS or self._begins(core):
-                members.setdefault(group, []).append(core)
-        turn = self._turn(plan) if len(members) < self.count else 0
-        leaders = {group: cores[(group + turn) % len(cores)] for group, cores in members.items()}
-        if plan.operand == OUT:
-            members = {group: [leader] for group, leader in leaders.items()}
-        together = {group: tuple(cores) for group, cores in members.items()}
-        having = frozenset(core for cores in together.values() for core in cores)
-        mine: list[tuple[int, ...]] = [together.get(group, ()) for group in groups]
-        return Sharing(groups, tuple(mine), tuple(leaders.get(group, -1) for group in groups), having)
-
-    def _begins(self, core: int) -> bool:
-        """Whether a core has the first part of every reduction that is spread: it alone starts from the bias."""
-        cut = zip(self.spread.loops, self._at[core].values(), strict=True)
-        return not any(place for (dim, _), place in cut if dim in self.problem.groups["K"])
+        loops, apart = self.spread.loops, self.problem.copies(plan) == self.count
+        moved = tuple([apart or dim in plan.dims for dim, _ in loops])
+        added = tuple([plan.operand == BIAS and dim in self.problem.groups["K"] for dim, _ in loops])
+        return _sharing(self.spread.parts, moved, added, self._turn(plan), plan.operand == OUT)
 
     def _turn(self, plan: OperandPlan) -> int:
         """Of the inputs; an output is where its first core has it, the next one's where its second core does."""
-        return 0 if plan.operand == OUT else [other.operand for other in self.problem.reads].index(plan.operand)
+        inputs = [other.operand for other in self.problem.reads]
+        return inputs.index(plan.operand) if plan.operand in inputs else 0
 
     def _adding(self) -> Adding:
         out = self._sharing[OUT]
@@ -164,45 +166,55 @@ class Cores:
     def _placed(
         self,
         command: Command,
-        core: int,
-        to: Mapping[str, tuple[int, ...]],
-        first: tuple[Token, ...],
+        at: Sequence[int],
+        first: Sequence[tuple[Token, ...]],
+        to: Crossing | None = None,
         turn: Turns | None = None,
-    ) -> Command:
-        """``to``: ring -> the cores in whose rings of this name the command writes; ``turn``: whose at DRAM it is, for
-        which the command waits, and which it hands on."""
-        placed, index = self._placing, command.index
-        mine, next_one = ((Token(turn.of(core)),), (Token(turn.after(core)),)) if turn is not None else ((), ())
-        return replace(
-            command,
-            waits=(*first, *self._tokens(command.waits, core, to), *mine),
-            signals=(*self._tokens(command.signals, core, to), *next_one),
-            extents=placed.extents(command.extents, core),
-            reads=tuple(
-                [
-                    self._region(region, name, core)
-                    for region in command.reads
-                    if (name := self.name(region.store, core))
-                ]
-            ),
-            writes=tuple([made for region in command.writes for made in self._written(region, core, to)]),
-            guards=placed.guards(command.guards, core),
-            index=replace(index, start=placed.affine(index.start, core)) if index is not None else None,
+    ) -> list[Command]:
+        """The command of each core ``at`` which it is; ``first``: by core. ``to``: in whose rings the commands write;
+        ``turn``: whose at DRAM it is, for which a command waits, and which it hands on."""
+        placed = self._placing
+        before: list[tuple[Token, ...]] = [(Token(turn.of(core)),) if turn is not None else () for core in at]
+        behind: list[tuple[Token, ...]] = [(Token(turn.after(core)),) if turn is not None else () for core in at]
+        rows = zip(
+            _joined([[first[core] for core in at], *self._tokens(command.waits, at, to), before], at),
+            _joined([*self._tokens(command.signals, at, to), behind], at),
+            placed.extents(command.extents, at),
+            _joined([self._regions(region, at, None) for region in command.reads], at),
+            _joined([self._regions(region, at, to) for region in command.writes], at),
+            placed.guards(command.guards, at),
+            self._lookups(command.index, at),
+            strict=True,
         )
+        return [
+            Command(
+                command.name, command.op, command.layer, command.role, waits, signals, command.when, extents, reads,
+                writes, command.nest, command.fresh, command.dtypes, command.functions, guards, command.passes,
+                command.slow, command.flops, command.nbytes, command.fill, command.combine, lookup, command.retains,
+            )
+            for waits, signals, extents, reads, writes, guards, lookup in rows
+        ]  # fmt: skip
 
-    def _tokens(self, tokens: tuple[Token, ...], core: int, to: Mapping[str, tuple[int, ...]]) -> tuple[Token, ...]:
-        found = []
+    def _lookups(self, index: Lookup | None, at: Sequence[int]) -> Sequence[Lookup | None]:
+        if index is None:
+            return [None] * len(at)
+        return [replace(index, start=start) for start in self._placing.affines(index.start, at)]
+
+    def _tokens(
+        self, tokens: tuple[Token, ...], at: Sequence[int], to: Crossing | None
+    ) -> Iterator[list[tuple[Token, ...]]]:
+        """Of each token those of the cores ``at``."""
         for token in tokens:
             known = self._token_names.get(token.name)
             if known is None:
                 known = self._token_names[token.name] = self._tokens_of(token.name)
-            if known.ring in to:
-                found += [Token(known.every[member], token.n, token.when) for member in to[known.ring]]
-            elif not known.every:
-                found.append(token)
-            elif name := known.own[core]:
-                found.append(Token(name, token.n, token.when))
-        return tuple(found)
+            n, when, own, every = token.n, token.when, known.own, known.every
+            if to is not None and known.ring == to.ring:
+                yield [tuple([Token(every[member], n, when) for member in members]) for members in to.members]
+            elif not every:
+                yield [(token,)] * len(at)
+            else:
+                yield [(Token(own[core], n, when),) if own[core] else () for core in at]
 
     def _tokens_of(self, token: str) -> TokenNames:
         ring, _, kind = token.rpartition(".")
@@ -211,17 +223,54 @@ class Cores:
         names = {f"{ring}[{core}]": f"{ring}[{core}].{kind}" for core in range(self.count)}
         return TokenNames(ring, tuple(names.values()), tuple([name and names[name] for name in self._names[ring]]))
 
-    def _region(self, region: Region, store: str, core: int) -> Region:
-        placed = self._placing
-        clips = placed.clips(region.clips, core) if region.clips else ()
-        offset = placed.affine(region.offset, core)
-        return Region(region.operand, store, region.element_bytes, region.strides, offset, clips)
+    def _regions(self, region: Region, at: Sequence[int], to: Crossing | None) -> list[tuple[Region, ...]]:
+        """The region of each core, none of a store that it has not; several of a ring that it writes ``to``."""
+        names = self._names.get(region.store)
+        stores: list[tuple[str, ...]]
+        if names is None:
+            stores = [(region.store,)] * len(at)
+        elif to is not None and region.store == to.ring:
+            stores = [tuple([names[member] for member in members]) for members in to.members]
+        else:
+            stores = [(names[core],) if names[core] else () for core in at]
+        offsets, clipped = self._placing.affines(region.offset, at), self._placing.clips(region.clips, at)
+        operand, size, strides = region.operand, region.element_bytes, region.strides
+        return [
+            tuple([Region(operand, store, size, strides, offset, clips) for store in own])
+            for own, offset, clips in zip(stores, offsets, clipped, strict=True)
+        ]
 
-    def _written(self, region: Region, core: int, to: Mapping[str, tuple[int, ...]]) -> list[Region]:
-        if region.store not in to:
-            return [self._region(region, self.name(region.store, core), core)]
-        names = self._names[region.store]
-        return [self._region(region, names[member], core) for member in to[region.store]]
+
+def _joined(columns: Sequence[Sequence[tuple[Part, ...]]], at: Sequence[int]) -> list[tuple[Part, ...]]:
+    """Of several columns, each with a tuple of every core ``at`` which something is, one with all of a core."""
+    if not columns:
+        return [()] * len(at)
+    return [tuple(chain.from_iterable(row)) for row in zip(*columns, strict=True)]
+
+
+@lru_cache(maxsize=4096)
+def _sharing(
+    parts: tuple[int, ...], moved: tuple[bool, ...], added: tuple[bool, ...], turn: int, alone: bool
+) -> Sharing:
+    """How the cores of a layer that is spread into ``parts`` share an operand; once for all layers that do alike.
+
+    ``moved``: whether a spread dim moves the operand; ``added``: whether only cores with the first part of it have any;
+    ``turn``: which of those that share a tile brings it; ``alone``: only that one has it.
+    """
+    places = list(product(*map(range, parts)))
+    groups = tuple([_number(place, parts, moved) for place in places])
+    members: dict[int, list[int]] = {}
+    for core, (group, place) in enumerate(zip(groups, places, strict=True)):
+        if not any(at for at, sums in zip(place, added, strict=True) if sums):
+            members.setdefault(group, []).append(core)
+    turn = turn if len(members) < len(places) else 0
+    leaders = {group: cores[(group + turn) % len(cores)] for group, cores in members.items()}
+    if alone:
+        members = {group: [leader] for group, leader in leaders.items()}
+    together = {group: tuple(cores) for group, cores in members.items()}
+    having = frozenset(core for cores in together.values() for core in cores)
+    mine: list[tuple[int, ...]] = [together.get(group, ()) for group in groups]
+    return Sharing(groups, tuple(mine), tuple([leaders.get(group, -1) for group in groups]), having)
 
 
 def _number(place: tuple[int, ...], parts: tuple[int, ...], moved: Sequence[bool]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from sys import intern
 
 from archsim.ir.program import Command, EngineKind
 from mapper.problem import Problem
@@ -40,8 +39,3 @@ def unit_engine(problem: Problem) -> EngineKind:
     if problem.engine == "copy":
         return "store"
     return "array" if problem.engine == "array" else "vector"
-
-
-def of_core(name: str, core: int) -> str:
-    """What a queue or token of the first core is called on another; one object for equal names."""
-    return intern(name.replace("core[0]", f"core[{core}]"))

@@ -77,6 +77,7 @@ class Lowering:
         tensors = placed = self.place(residency)
         lowered: list[LoweredLayer] = []
         frames: list[Frame | None] = []
+        queues = queue_names(self.architecture)
         for index, (layer, laid) in enumerate(zip(self.workload.layers, self.laid(mapped, placed), strict=True)):
             lowered += self._borders(index, layer, residency)
             frames.append(laid.frame if laid is not None else None)
@@ -87,7 +88,7 @@ class Lowering:
             numbers = of_operands(frame.problem, self.base, self.options.numbers)
             cores = Cores(frame) if frame.problem.spread is not None else None
             tensors += tuple(scratch(frame, cores, rings, numbers))
-            declared = list(layer_rings(frame, cores, rings, queue_names(self.architecture), numbers))
+            declared = list(layer_rings(frame, cores, rings, queues, numbers))
             spans = layer_spans(frame, rings)
             own = layer_semaphores(cores)
             lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared, spans, own, cores))

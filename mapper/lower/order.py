@@ -8,13 +8,12 @@ takes all of them: each gives ``store.5>load``, the first one's queue collects t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from sys import intern
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from archsim.ir.program import Command, Semaphore, Token, When
 from mapper.lower.fences import Fences, Span
-from mapper.lower.item import Lane, of_core
+from mapper.lower.item import Lane
 
 HOST: Lane = ("host", 0)
 Touches = tuple[tuple[str, bool], ...]
@@ -33,16 +32,24 @@ class Waits(NamedTuple):
 
 
 class Order:
-    """Fences between the layers of a Program of ``cores`` cores; ``shared``: memories that all of them reach."""
+    """Fences between the layers of a Program; ``queues``: lane -> names of its queue by core; ``shared``: memories
+    that all cores reach.
+    """
 
     def __init__(
-        self, names: Mapping[Lane, str], spans: Mapping[str, Span], cores: int, shared: frozenset[str]
+        self, queues: Mapping[Lane, Sequence[str]], spans: Mapping[str, Span], cores: int, shared: frozenset[str]
     ) -> None:
-        self.names, self.spans, self.cores, self.shared = names, spans, cores, shared
+        self.names, self.spans, self.cores, self.shared = (
+            {lane: of[0] for lane, of in queues.items()},
+            spans,
+            cores,
+            shared,
+        )
         self._own = Fences(spans)
         self._all = Fences(spans, across=True)
-        self._labels = {label(lane): lane for lane in names}
-        self._queues = {lane: [of_core(name, core) for core in range(cores)] for lane, name in names.items()}
+        self._labels = {label(lane): lane for lane in queues}
+        self._queues = queues
+        self._called: dict[str, list[str]] = {}
 
     def queue(self, lane: Lane, core: int) -> str:
         """Name of a lane's queue on a core."""
@@ -50,7 +57,7 @@ class Order:
 
     def instances(self, lane: Lane) -> range:
         """The cores that have such a queue: the host has one."""
-        return range(1 if lane == HOST else self.cores)
+        return range(len(self._queues[lane]))
 
     def wait_for(self, layer: int, lane: Lane, touches: Touches, *, remote: bool = False) -> Waits:
         """What a command needs; ``remote``: it writes into the memories of other cores."""
@@ -68,41 +75,59 @@ class Order:
         self._own.close_layer(layer, tuple(self.names.values()))
         self._all.close_layer(layer, tuple(self._labels))
 
-    def waits(self, lane: Lane, core: int, waits: Waits, when: When) -> tuple[Token, ...]:
-        """The tokens that a core's queue takes."""
-        own = [Token(of_core(token, core), when=when) for token in waits.own]
-        if core:
-            return (*own, *(Token(self._released(token, lane, core), when=when) for token in waits.every))
-        if len(self.instances(lane)) > 1:
-            return tuple(own)
-        return (*own, *(Token(token, self._given(token), when) for token in waits.every))
+    def waits(self, lane: Lane, waits: Waits, when: When) -> list[tuple[Token, ...]]:
+        """The tokens that each core's queue takes."""
+        cores = self.instances(lane)
+        if not waits.own and not waits.every:
+            return [()] * len(cores)
+        own = [self._of_cores(token) for token in waits.own]
+        released = [self._released(token, lane) for token in waits.every]
+        found = [tuple([Token(names[core], 1, when) for names in (*own, *released)]) for core in cores]
+        mine = [Token(names[0], 1, when) for names in own]
+        if len(cores) == 1:
+            mine += [Token(token, self._given(token), when) for token in waits.every]
+        found[0] = tuple(mine)
+        return found
 
-    def collected(self, lane: Lane, core: int, layer: str, waits: Waits, when: When) -> Iterator[Command]:
+    def collected(self, lane: Lane, layer: str, waits: Waits, when: When) -> Iterator[Command]:
         """What the first core's queue does before a command that needs all cores: then the others may go on too."""
-        others = self.instances(lane)[1:]
-        for token in waits.every if others and not core else ():
-            signals = tuple(Token(self._released(token, lane, other)) for other in others)
+        if len(self.instances(lane)) == 1:
+            return
+        for token in waits.every:
+            signals = tuple([Token(name) for name in self._released(token, lane)[1:]])
             waited = (Token(token, self._given(token)),)
             yield Command(f"{layer}.{token}", "SYNC", layer, waits=waited, signals=signals, when=when)
 
-    def signals(self, lane: Lane, core: int, layer: int) -> tuple[Token, ...]:
-        """What a core's queue gives when it is done with a layer."""
-        own = [of_core(token, core) for token in self._own.signals(self.names[lane], layer)]
-        return tuple(Token(token) for token in (*own, *self._all.signals(label(lane), layer)))
+    def signals(self, lane: Lane, layer: int) -> list[tuple[Token, ...]]:
+        """What each core's queue gives when it is done with a layer."""
+        own = [self._of_cores(token) for token in self._own.signals(self.names[lane], layer)]
+        every = [Token(token) for token in self._all.signals(label(lane), layer)]
+        return [(*[Token(names[core]) for names in own], *every) for core in self.instances(lane)]
 
     def semaphores(self) -> Iterator[Semaphore]:
         """All tokens."""
         for semaphore in self._own.semaphores():
-            for core in range(self.cores):
-                yield Semaphore(of_core(semaphore.name, core))
+            yield from map(Semaphore, self._of_cores(semaphore.name))
         for semaphore in self._all.semaphores():
             yield semaphore
             lane = self._labels[semaphore.name.rpartition(">")[2]]
-            yield from (Semaphore(self._released(semaphore.name, lane, core)) for core in self.instances(lane)[1:])
+            yield from map(Semaphore, self._released(semaphore.name, lane)[1:])
+
+    def _of_cores(self, token: str) -> list[str]:
+        """A core's own token, as each core calls it: one object for equal names."""
+        found = self._called.get(token)
+        if found is None:
+            found = self._called[token] = [token.replace("core[0]", f"core[{core}]") for core in range(self.cores)]
+        return found
 
     def _given(self, token: str) -> int:
         """How often it is given: once by each core."""
         return len(self.instances(self._labels[token.rpartition(">")[0].rpartition(".")[0]]))
 
-    def _released(self, token: str, lane: Lane, core: int) -> str:
-        return intern(f"{token.rpartition('>')[0]}>{self.queue(lane, core)}")
+    def _released(self, token: str, lane: Lane) -> list[str]:
+        """What lets each core's queue go on that waits for a token of all; the first one takes that one itself."""
+        found = self._called.get(token)
+        if found is None:
+            source = token.rpartition(">")[0]
+            found = self._called[token] = [f"{source}>{queue}" for queue in self._queues[lane]]
+        return found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from archsim.base.errors import MappingError
@@ -29,7 +30,7 @@ from archsim.spec.architecture import Architecture
 from mapper.borders import Slab, slabs
 from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
-from mapper.lower.fused import fused
+from mapper.lower.fused import fused, only_waits
 from mapper.lower.instance import Cores
 from mapper.lower.item import Item, Lane
 from mapper.lower.order import HOST, Order, Waits, label
@@ -55,19 +56,16 @@ class LoweredLayer:
     cores: Cores | None = None
 
 
-def queue_names(architecture: Architecture) -> dict[Lane, str]:
-    """Lane -> queue name; only engines that the chip has."""
-    names: dict[Lane, str] = {}
-    for engine in DMA_ENGINES:
-        for channel in range(architecture.dma_queues):
-            names[engine, channel] = f"core[0].{label((engine, channel))}"
+def queue_names(architecture: Architecture) -> dict[Lane, tuple[str, ...]]:
+    """Lane -> names of its queue by core, of the host one; only engines that the chip has."""
+    lanes: list[Lane] = [(engine, channel) for engine in DMA_ENGINES for channel in range(architecture.dma_queues)]
     if architecture.arrays:
-        names["array", 0] = "core[0].array"
+        lanes.append(("array", 0))
     if architecture.vectors:
-        names["vector", 0] = "core[0].vector"
-    if architecture.host is not None:
-        names["host", 0] = "host"
-    return names
+        lanes.append(("vector", 0))
+    cores = range(architecture.cores)
+    names = {lane: tuple([f"core[{core}].{label(lane)}" for core in cores]) for lane in lanes}
+    return names if architecture.host is None else {**names, HOST: ("host",)}
 
 
 def assemble(
@@ -118,8 +116,8 @@ class _Builder:
 
     def __init__(self, architecture: Architecture, order: Order) -> None:
         self.architecture, self.order, self.names = architecture, order, order.names
-        self.bodies: dict[tuple[Lane, int], list[list[ProgramNode]]] = {
-            (lane, core): [] for core in range(order.cores) for lane in self.names if core in order.instances(lane)
+        self.bodies: dict[Lane, list[list[Sequence[ProgramNode]]]] = {
+            lane: [[] for _ in order.instances(lane)] for lane in self.names
         }
         self.launch_tokens: list[str] = []
         self.layers: list[str] = []
@@ -129,13 +127,13 @@ class _Builder:
         """The host rings the doorbell: the load engines start after it, all others follow their data."""
         if HOST not in self.names:
             return
-        for (lane, core), body in self.bodies.items():
+        for lane, core in self._queues():
             if lane[0] == "load":
                 token = f"host.launch>{label(lane) if self.order.cores == 1 else self.order.queue(lane, core)}"
                 self.launch_tokens.append(token)
-                body.append([Command("doorbell", "SYNC", "_host", waits=(Token(token),))])
+                self.bodies[lane][core].append([Command("doorbell", "SYNC", "_host", waits=(Token(token),))])
         signals = tuple(Token(token) for token in self.launch_tokens)
-        self.bodies[HOST, 0].append([Command("launch", "HOST", "_host", role="host", signals=signals)])
+        self.bodies[HOST][0].append([Command("launch", "HOST", "_host", role="host", signals=signals)])
 
     def add(self, index: int, layer: LoweredLayer) -> None:
         """One layer: fence each command, give each core its own, nest it in its loops."""
@@ -154,25 +152,30 @@ class _Builder:
         self.order.close_layer(index)
         self.layers.append(layer.name)
         start = layer.frame.spread if layer.frame is not None else 0
-        plans = {lane: _plan(layer.frame, [o.item for o in of], range(len(of)), start) for lane, of in fenced.items()}
-        for (lane, core), body in self.bodies.items():
-            made = [list(self._of_core(layer, cores, one, core)) for one in fenced[lane]]
-            ended = cores.turn_ends(lane, core) if cores is not None else ()
-            body.append([*fused(_nest(plans[lane], made)), *ended])
+        for lane, of in fenced.items():
+            plan = _plan(layer.frame, [each.item for each in of], range(len(of)), start)
+            rows = [self._of_cores(layer, each) for each in of]
+            ended = cores.turn_ends(lane) if cores is not None else {}
+            for core, body in enumerate(self.bodies[lane]):
+                body.append([*_body(plan, [row[core] for row in rows]), *ended.get(core, ())])
 
-    def _of_core(self, layer: LoweredLayer, cores: Cores | None, fenced: Fenced, core: int) -> Iterator[Command]:
-        """A command as a core has it, behind what it waits for of earlier layers; a core without it waits alike."""
-        item, waits, when = fenced
-        yield from self.order.collected(item.lane, core, layer.name, waits, when)
-        tokens = self.order.waits(item.lane, core, waits, when)
+    def _of_cores(self, layer: LoweredLayer, fenced: Fenced) -> list[Sequence[Command]]:
+        """A command as each core has it, behind what it waits for of earlier layers; a core without it waits alike."""
+        (item, waits, when), cores = fenced, layer.cores
+        tokens = self.order.waits(item.lane, waits, when)
         if cores is not None:
-            command = cores.command(item, core, tokens)
+            commands = cores.commands(item, tokens)
         else:
-            command = None if core else _waiting(item.command, tokens)
-        if command is not None:
-            yield command
-        elif tokens:
-            yield Command(f"{item.command.name}.wait", "SYNC", layer.name, waits=tokens, when=when)
+            commands = [_waiting(item.command, tokens[0]), *[None] * (len(tokens) - 1)]
+        name = f"{item.command.name}.wait"
+        found: list[Sequence[Command]] = []
+        for command, taken in zip(commands, tokens, strict=True):
+            if command is not None:
+                found.append((command,))
+            else:
+                found.append((Command(name, "SYNC", layer.name, "", taken, (), when),) if taken else ())
+        found[0] = (*self.order.collected(item.lane, layer.name, waits, when), *found[0])
+        return found
 
     def finish(self, layers: int, outputs: tuple[str, ...]) -> None:
         """The host sees completion when the last outputs are written."""
@@ -180,8 +183,8 @@ class _Builder:
             return
         touches = tuple((name, False) for name in outputs)
         waits = self.order.wait_for(layers, HOST, touches)
-        tokens = self.order.waits(HOST, 0, waits, ())
-        self.bodies[HOST, 0].append([Command("done", "SYNC", "_host", waits=tokens)])
+        tokens = self.order.waits(HOST, waits, ())[0]
+        self.bodies[HOST][0].append([Command("done", "SYNC", "_host", waits=tokens)])
 
     def semaphores(self) -> Iterable[Semaphore]:
         """Launch and fence tokens, and turns at DRAM."""
@@ -194,24 +197,44 @@ class _Builder:
         units |= {"array": chip.arrays[0].name} if chip.arrays else {}
         units |= {"vector": chip.vectors[0].name} if chip.vectors else {}
         units |= {"host": chip.host.name} if chip.host is not None else {}
+        signals = {lane: [self.order.signals(lane, layer) for layer in range(len(self.layers))] for lane in self.names}
         return tuple(
-            Queue(self.order.queue(lane, core), lane[0], units[lane[0]], tuple(self._body(lane, core)))
-            for lane, core in self.bodies
+            Queue(
+                self.order.queue(lane, core),
+                lane[0],
+                units[lane[0]],
+                tuple(self._ended(lane, core, [given[core] for given in signals[lane]])),
+            )
+            for lane, core in self._queues()
         )
 
-    def _body(self, lane: Lane, core: int) -> Iterable[ProgramNode]:
-        offset = 1 if self.launch_tokens and lane[0] in ("host", "load") else 0
-        for position, nodes in enumerate(self.bodies[lane, core]):
-            signals = self.order.signals(lane, core, position - offset)
+    def _queues(self) -> Iterator[tuple[Lane, int]]:
+        """Lane and core of all queues, those of a core side by side."""
+        for core in range(self.order.cores):
+            yield from ((lane, core) for lane, bodies in self.bodies.items() if core < len(bodies))
+
+    def _ended(self, lane: Lane, core: int, given: Sequence[tuple[Token, ...]]) -> Iterator[ProgramNode]:
+        """All that a queue runs, with what it has ``given`` when it is done with each layer."""
+        bodies = self.bodies[lane][core]
+        before = 1 if self.launch_tokens and lane[0] in ("host", "load") else 0
+        end = before + len(self.layers)
+        yield from chain.from_iterable(bodies[:before])
+        for layer, nodes, signals in zip(self.layers, bodies[before:end], given, strict=True):
             ended = _ended(nodes, signals) if signals else nodes
             yield from nodes if ended is None else ended
             if ended is None:
-                layer = self.layers[position - offset]
                 yield Command(f"{layer}.{label(lane)}_done", "SYNC", layer, signals=signals)
+        yield from chain.from_iterable(bodies[end:])
+
+
+def _body(plan: Plan, own: Sequence[Sequence[Command]]) -> tuple[ProgramNode, ...]:
+    """What a core runs of a plan, its ``own`` commands of each item; those that only wait do so with the next one."""
+    nodes = _nest(plan, own)
+    return fused(nodes) if any(map(only_waits, chain.from_iterable(own))) else nodes
 
 
 def _waiting(command: Command, tokens: tuple[Token, ...]) -> Command:
-    return replace(command, waits=(*tokens, *command.waits)) if tokens else command
+    return command.with_tokens((*tokens, *command.waits), command.signals) if tokens else command
 
 
 def _execution_order(items: Iterable[Item]) -> list[Item]:
@@ -273,7 +296,7 @@ def _ended(
     if any(edge not in loops for edge in last.when):
         return None
     given = tuple([Token(token.name, token.n, loops) for token in signals])
-    return (*nodes[:-1], replace(last, signals=(*last.signals, *given)))
+    return (*nodes[:-1], last.with_tokens(last.waits, (*last.signals, *given)))
 
 
 @lru_cache(maxsize=1024)

@@ -36,9 +36,10 @@ class Turns:
         leaders, at = self.leaders, self.leaders.index(core)
         return self.of(leaders[at + self.streams] if at + self.streams < len(leaders) else leaders[at % self.streams])
 
-    def begins(self, core: int) -> bool:
-        """Whether a core is the first of its row."""
-        return core in self.leaders[: self.streams]
+    @property
+    def first(self) -> Sequence[int]:
+        """The first core of each row."""
+        return self.leaders[: self.streams]
 
     def semaphores(self) -> Iterator[Semaphore]:
         """One for each core; the first of each row has a token at the start."""

@@ -14,6 +14,7 @@ from archsim.lab.kit.options import parse_dtypes
 from archsim.lab.kit.text import read_text
 from archsim.lab.run.fits import check_fit
 from archsim.lab.run.job import ASM, Job, load_chip, load_workload, read_program
+from archsim.lab.scenario import find
 from archsim.report.kit.number_format import counted
 from archsim.spec.load import load, names, where
 from archsim.spec.locate import config_files, is_file
@@ -72,15 +73,14 @@ def _fits(job: Job) -> str:
     """That the chip of a job can run its model, a scenario's models or a Program, in a few words; raises ArchsimError's
     children where it cannot."""
     from archsim.ir.check.program import check
-    from archsim.lab.scenario.find import is_scenario, load
 
     architecture = load_chip(job)
     if job.is_program:
         program, _ = read_program(job)
         check(program, architecture)
         return f"Program '{program.name}' can run on '{architecture.name}'"
-    if is_scenario(job.model):
-        found = load(str(job.model))
+    if find.is_scenario(job.model):
+        found = find.load(str(job.model))
         for stream in found.scenario.streams:
             asked = parse_dtypes(stream.dtype)
             check_fit(found.workloads[stream.name], architecture, asked, job.chip, job.values)
@@ -201,10 +201,9 @@ def _sweep(path: Path) -> str:
 
 
 def _scenario(path: Path) -> str:
-    from archsim.lab.scenario.find import load
     from archsim.lab.scenario.frames import hyperperiod_ps
 
-    scenario = load(path).scenario
+    scenario = find.load(path).scenario
     period = hyperperiod_ps(scenario.streams) / 1e12
     return f"scenario '{scenario.name}', {len(scenario.streams)} streams, hyperperiod {period:g} s"
 

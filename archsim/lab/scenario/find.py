@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from archsim.base import registry
 from archsim.base.errors import ArchsimError, placed
 from archsim.lab.kit.text import read_text
-from archsim.lab.scenario.form import SCHEMA, FrameStream, Scenario, read
+from archsim.lab.scenario.words import SCENARIO
 from archsim.spec.locate import config_files, is_file
 from archsim.spec.nodes import read as read_nodes
 
 if TYPE_CHECKING:
     from archsim.ir.workload import Workload
+    from archsim.lab.scenario.form import FrameStream, Scenario
 
 FOLDER = "scenarios"
 _SUFFIXES = (".yaml", ".yml")
@@ -50,7 +51,7 @@ def is_scenario(name_or_path: object) -> bool:
     if str(name_or_path) in config_files(FOLDER):
         return True
     path = Path(name_or_path)
-    return path.suffix in _SUFFIXES and is_file(path) and _text(path, "schema") == SCHEMA
+    return path.suffix in _SUFFIXES and is_file(path) and _text(path, "schema") == SCENARIO
 
 
 def find(name_or_path: str | Path) -> Path:
@@ -69,6 +70,8 @@ def load(name_or_path: str | Path) -> LoadedScenario:
 
     Raises ConfigError and ModelError with file:line:column.
     """
+    from archsim.lab.scenario.form import read
+
     path = find(name_or_path)
     text = read_text(path)
     found = read(text, str(path))

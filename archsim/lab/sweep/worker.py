@@ -16,11 +16,11 @@ from archsim.base.errors import ArchsimError, ProgramError, SimulationError
 from archsim.ir.workload import Workload
 from archsim.lab.kit import gc_pause
 from archsim.lab.kit.options import scalars
+from archsim.lab.scenario.find import LoadedScenario, is_scenario, load
 from archsim.lab.sweep.form import SweepModel
 
 if TYPE_CHECKING:
     from archsim.lab.run.job import Job
-    from archsim.lab.scenario.find import LoadedScenario
 
 COST = "cost"  # the fidelity at which nothing is simulated
 OK, IMPOSSIBLE, FAILED = "ok", "impossible", "failed"
@@ -93,7 +93,6 @@ def _row(task: SweepTask) -> SweepRow:
 def _summary(job: Job, task: SweepTask) -> Mapping[str, Any]:
     from archsim.lab.run.estimate import estimated
     from archsim.lab.run.run import execute
-    from archsim.lab.scenario.find import is_scenario
     from archsim.lab.scenario.run import serve
 
     if is_scenario(task.model.model):
@@ -104,8 +103,6 @@ def _summary(job: Job, task: SweepTask) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=8)
 def _scenario(name: str) -> LoadedScenario:
-    from archsim.lab.scenario.find import load
-
     return load(name)
 
 
