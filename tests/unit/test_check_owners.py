@@ -99,7 +99,7 @@ def test_painting_changes_no_message(chosen: list[Part]) -> None:
     """Tensors too large to paint are judged pair by pair, with the same outcome."""
     painted = verdict(chosen)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bytes, "MOST_BYTES", 0)
+        patch.setattr(bytes, "MOST_GRAINS", -1)
         assert verdict(chosen) == painted
 
 

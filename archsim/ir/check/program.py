@@ -14,7 +14,7 @@ from __future__ import annotations
 from archsim.ir.check.form.commands import check_commands, check_entries
 from archsim.ir.check.form.declarations import check_declarations, check_ownership, check_reach
 from archsim.ir.check.form.scales import check_numbers
-from archsim.ir.check.hazards.collect import collect
+from archsim.ir.check.hazards.collect import operands_of
 from archsim.ir.check.hazards.hazards import check_hazards, check_overlap
 from archsim.ir.check.tokens.ledger import build_ledger
 from archsim.ir.check.tokens.run import run_tokens
@@ -31,7 +31,7 @@ def check(program: Program, architecture: Architecture) -> None:
     ledger = build_ledger(program)
     check_entries(ledger.steps)
     order = run_tokens(ledger)
-    uses = collect(program, ledger)
+    operands = operands_of(program, ledger)
     check_numbers(program)
-    check_hazards(uses, order)
-    check_overlap(uses, order)
+    check_hazards(operands, order)
+    check_overlap(operands, order)

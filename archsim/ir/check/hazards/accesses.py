@@ -130,14 +130,14 @@ def _slots(
     rings = ledger.program.rings
     ring = heads.store - (len(items) - len(rings))
     writer = np.array([ledger.numbers[item.writer] for item in rings], dtype=np.int64)
-    key = np.full(len(ring), -1, dtype=np.int64)
-    on = ring >= 0
-    key[on] = heads.queue[on] * ledger.taken.tokens + 2 * ring[on] + (heads.queue[on] != writer[ring[on]])
-    stride = max(map(len, ledger.steps), default=0) + 1
-    taken = ledger.taken.each_key * stride + ledger.taken.each_at
-    begin = np.searchsorted(ledger.taken.each_key, key, side="left")
-    slot = np.searchsorted(taken, key[group] * stride + index, side="right") - begin[group] - 1
-    return np.where(on[group], slot, 0)
+    on = np.flatnonzero(ring >= 0)
+    takes = 2 * ring[on] + (heads.queue[on] != writer[ring[on]])
+    sides = ledger.taken.find(heads.queue[on] * ledger.taken.tokens + takes)
+    slot = np.zeros(len(index), dtype=np.int64)
+    begin, end = (np.searchsorted(group, on, side=side).tolist() for side in ("left", "right"))
+    for first, last, side in zip(begin, end, sides.tolist(), strict=True):
+        slot[first:last] = np.searchsorted(ledger.taken.commands_of(side), index[first:last], side="right") - 1
+    return slot
 
 
 AccessKind = Literal[0, 1, 2]
@@ -162,6 +162,10 @@ class AccessGroups:
     last: IntArray
     low: IntArray
     high: IntArray
+
+    def pick(self, keep: NDArray[np.bool_]) -> AccessGroups:
+        """Those where ``keep`` holds."""
+        return AccessGroups(*(getattr(self, name)[keep] for name in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def _paint(canvas: BoolArray, origin: int, store: CheckedStore, accesses: QueueA
     as_strided(canvas[first:], shape, strides)[...] = value
 
 
-MOST_BYTES = 1 << 26  # of a tensor that is painted
+MOST_GRAINS = 1 << 26  # of a tensor that is painted
 AT_ONCE = 1 << 20  # grains
 NOBODY = -1
 
@@ -73,11 +73,13 @@ def owned_apart(uses: AccessTable, number: int, groups: IntArray) -> bool:
     """
     item = uses.items[number]
     kinds = uses.groups.kind[groups]
-    if not isinstance(item, PlacedTensor) or item.size_bytes > MOST_BYTES or (kinds == SCATTERS).any():
+    if not isinstance(item, PlacedTensor) or (kinds == SCATTERS).any():
         return False
     writes = _by_shape(uses, groups[kinds != READS].tolist())
     reads = _by_shape(uses, groups[kinds == READS].tolist())
     grain = _grain([*writes, *reads])
+    if item.size_bytes // grain > MOST_GRAINS:
+        return False
     owner = np.full(item.size_bytes // grain + 1, NOBODY, dtype=np.int32)
     for at, queue in _grains(writes, grain):
         owner[at] = queue

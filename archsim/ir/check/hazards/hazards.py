@@ -20,19 +20,37 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from archsim.base.arrays import IntArray
+from archsim.base.arrays import BoolArray, IntArray
 from archsim.base.errors import ProgramError
 from archsim.ir.check.form.declarations import describe
-from archsim.ir.check.hazards.accesses import READS, AccessTable, CheckedStore, QueueAccesses, pairs_below
+from archsim.ir.check.hazards.accesses import (
+    READS,
+    AccessGroups,
+    AccessTable,
+    CheckedStore,
+    QueueAccesses,
+    pairs_below,
+)
 from archsim.ir.check.hazards.bytes import owned_apart
-from archsim.ir.check.hazards.intervals import SingleAccesses, check_race, check_reuse, check_written, leave_open
+from archsim.ir.check.hazards.collect import OperandTable, collect
+from archsim.ir.check.hazards.intervals import (
+    SingleAccesses,
+    check_race,
+    check_reuse,
+    check_written,
+    inside_written,
+    leave_open,
+    outside_written,
+)
+from archsim.ir.check.hazards.protocol import rightly_used
 from archsim.ir.check.tokens.run import HappensBefore
 from archsim.ir.program import PlacedTensor
 
 
-def check_hazards(uses: AccessTable, order: HappensBefore) -> None:
+def check_hazards(table: OperandTable, order: HappensBefore) -> None:
     """Raise ProgramError for the first race, early reuse or read of unwritten bytes."""
-    left, single = leave_open(uses, order), SingleAccesses(uses, order)
+    uses = collect(table.of_stores(open_stores(table, order)))
+    left, single = leave_open(uses.items, uses.groups, order, outside_written(uses)), SingleAccesses(uses, order)
     for number, pairs in _by_store(uses, single.racing(_turned(uses, _unowned(uses, left.races)))):
         _check_races(uses, order, number, pairs)
     reused = set(uses.groups.store[left.reused[single.reused(left.reused)]].tolist())
@@ -43,6 +61,34 @@ def check_hazards(uses: AccessTable, order: HappensBefore) -> None:
             check_reuse(store, order)
         for group in unsure.get(number, ()):
             check_written(store, order, uses.accesses(int(group)))
+
+
+def open_stores(table: OperandTable, order: HappensBefore) -> BoolArray:
+    """Stores whose accesses are to be looked at: rings that their protocol does not prove, and tensors of which the
+    order of all that queues do with them leaves anything open."""
+    tensors = len(table.items) - len(table.ledger.program.rings)
+    found = np.append(np.zeros(tensors, dtype=np.bool_), ~rightly_used(table))
+    groups = table.groups.pick(table.groups.store < tensors)
+    left = leave_open(table.items, groups, order, _outside(table, groups))
+    found[groups.store[left.races[:, 0]]] = True
+    found[groups.store[left.unsure]] = True
+    return found
+
+
+def _outside(table: OperandTable, groups: AccessGroups) -> BoolArray:
+    """Groups of reads of tensors, some of which do not lie in one stretch of all that is written there, whenever."""
+    written = np.zeros(len(table.items), dtype=np.bool_)
+    written[[number for number, item in enumerate(table.items) if not getattr(item, "preloaded", False)]] = True
+    sizes = groups.end - groups.begin
+    rows = table.order[np.arange(int(sizes.sum())) + np.repeat(groups.begin - (np.cumsum(sizes) - sizes), sizes)]
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    keep = written[groups.store[group]]
+    which, low, high = table.intervals(rows[keep])
+    group = group[keep][which]
+    outside = np.zeros(len(groups.store), dtype=np.bool_)
+    reads = groups.kind[group] == READS
+    outside[group[reads & ~inside_written(groups, group, low, high)]] = True
+    return outside
 
 
 def _unowned(uses: AccessTable, pairs: IntArray) -> IntArray:
@@ -78,28 +124,37 @@ def _check_races(uses: AccessTable, order: HappensBefore, number: int, pairs: In
         check_race(store, order, uses.accesses(writes), uses.accesses(others), verb)
 
 
-def check_overlap(uses: AccessTable, order: HappensBefore) -> None:
+def check_overlap(table: OperandTable, order: HappensBefore) -> None:
     """Raise ProgramError for two stores of one memory that share bytes while both are in use."""
     inside: dict[str, list[int]] = {}
-    for number, item in enumerate(uses.items):
+    for number, item in enumerate(table.items):
         inside.setdefault(item.memory, []).append(number)
+    crowded = []
     for numbers in inside.values():
-        _check_memory(uses, sorted(numbers, key=lambda number: uses.items[number].base), order)
+        numbers.sort(key=lambda number: table.items[number].base)
+        above = _above([table.items[number] for number in numbers])
+        if (above > np.arange(1, len(numbers) + 1)).any():
+            crowded.append((np.array(numbers), above))
+    for (numbers, above), (last, first) in zip(crowded, _ends(table, [stores for stores, _ in crowded], order), strict=True):
+        _check_memory(table, numbers, above, (last, first), order)
 
 
-def _check_memory(uses: AccessTable, numbers: Sequence[int], order: HappensBefore) -> None:
-    """Stores ``numbers`` of one memory by base address."""
-    items = [uses.items[number] for number in numbers]
+def _above(items: Sequence[PlacedTensor | Ring]) -> IntArray:
+    """Of items by base address: the number of the first one that lies above each."""
     base = np.array([item.base for item in items])
-    above = np.searchsorted(base, np.array([item.base + item.size_bytes for item in items]), side="left")
-    if (above <= np.arange(1, len(items) + 1)).all():
-        return
-    last, first = _ends(uses, numbers, order)
+    return np.searchsorted(base, np.array([item.base + item.size_bytes for item in items]), side="left")
+
+
+def _check_memory(
+    table: OperandTable, stores: IntArray, above: IntArray, ends: tuple[IntArray, IntArray], order: HappensBefore
+) -> None:
+    """``stores`` of one memory by base address; ``ends`` of them."""
+    last, first = ends
     for one, two in pairs_below(above):
         rest = np.flatnonzero(~_before(last, first, one, two))
         rest = rest[~_before(last, first, two[rest], one[rest])]
         if len(rest):
-            _refuse(uses.store(numbers[int(one[rest[0]])]), uses.store(numbers[int(two[rest[0]])]), order)
+            _refuse(table, int(stores[one[rest[0]]]), int(stores[two[rest[0]]]), order)
 
 
 def _before(last: IntArray, first: IntArray, one: IntArray, two: IntArray) -> NDArray[np.bool_]:
@@ -110,30 +165,48 @@ def _before(last: IntArray, first: IntArray, one: IntArray, two: IntArray) -> ND
     return before
 
 
-def _ends(uses: AccessTable, numbers: Sequence[int], order: HappensBefore) -> tuple[IntArray, IntArray]:
-    """By queue and store: the last command that touches it (-1: none), and how many have surely ended before anything
-    is written there (-1 if it is preloaded: at time 0).
+def _ends(
+    table: OperandTable, memories: Sequence[IntArray], order: HappensBefore
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Of the stores of each memory, by queue and store: the last command that touches it (-1: none), and how many have
+    surely ended before anything is written there (-1 if it is preloaded: at time 0).
 
     Queues are those that use one of them, and the first.
     """
-    groups = uses.groups
-    row = np.full(len(uses.items), -1, dtype=np.int64)
-    row[np.asarray(numbers)] = np.arange(len(numbers))
-    found = np.flatnonzero(row[groups.store] >= 0)
-    queues = np.union1d(groups.queue[found], np.arange(min(1, len(order.counts))))
-    column = np.searchsorted(queues, groups.queue[found])
-    last = np.full((len(queues), len(numbers)), -1, dtype=np.int64)
-    np.maximum.at(last, (column, row[groups.store[found]]), groups.last[found])
-    first = np.repeat(order.counts[queues][:, None], len(numbers), axis=1)
-    changes = found[groups.kind[found] != READS]
-    ended = order.ended(groups.queue[changes, None], groups.first[changes, None], queues)
-    for starts, ends in zip(first, ended.T, strict=True):
-        np.minimum.at(starts, row[groups.store[changes]], ends)
-    first[:, [getattr(uses.items[number], "preloaded", False) for number in numbers]] = -1
-    return last, first
+    groups = table.groups
+    place, memory = np.zeros(len(table.items), dtype=np.int64), np.full(len(table.items), -1, dtype=np.int64)
+    for number, stores in enumerate(memories):
+        memory[stores], place[stores] = number, np.arange(len(stores))
+    by_memory = np.argsort(memory[groups.store], kind="stable")
+    begins = np.searchsorted(memory[groups.store][by_memory], np.arange(len(memories) + 1))
+    used = [by_memory[begins[number] : begins[number + 1]] for number in range(len(memories))]
+    queues = [np.union1d(groups.queue[found], np.arange(min(1, len(order.counts)))) for found in used]
+    changes = [found[groups.kind[found] != READS] for found in used]
+    sizes = [len(change) * len(queue) for change, queue in zip(changes, queues, strict=True)]
+    asking = _joined([np.repeat(change, len(queue)) for change, queue in zip(changes, queues, strict=True)])
+    others = _joined([np.tile(queue, len(change)) for change, queue in zip(changes, queues, strict=True)])
+    ended = order.ended(groups.queue[asking], groups.first[asking], others)
+    parts = np.split(ended, np.cumsum(sizes))
+    for stores, found, queue, change, part in zip(memories, used, queues, changes, parts, strict=False):
+        column = np.searchsorted(queue, groups.queue[found])
+        last = np.full((len(queue), len(stores)), -1, dtype=np.int64)
+        np.maximum.at(last, (column, place[groups.store[found]]), groups.last[found])
+        first = np.repeat(order.counts[queue][:, None], len(stores), axis=1)
+        for starts, ends in zip(first, part.reshape(len(change), len(queue)).T, strict=True):
+            np.minimum.at(starts, place[groups.store[change]], ends)
+        first[:, [getattr(table.items[number], "preloaded", False) for number in stores.tolist()]] = -1
+        yield last, first
 
 
-def _refuse(one: CheckedStore, two: CheckedStore, order: HappensBefore) -> None:
+def _joined(parts: Sequence[IntArray]) -> IntArray:
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+
+def _refuse(table: OperandTable, first: int, second: int, order: HappensBefore) -> None:
+    wanted = np.zeros(len(table.items), dtype=np.bool_)
+    wanted[[first, second]] = True
+    uses = collect(table.of_stores(wanted))
+    one, two = uses.store(first), uses.store(second)
     low = max(one.item.base, two.item.base)
     high = min(one.item.base + one.item.size_bytes, two.item.base + two.item.size_bytes)
     text = (

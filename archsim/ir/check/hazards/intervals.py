@@ -22,6 +22,7 @@ from archsim.ir.check.hazards.accesses import (
     AT_ONCE,
     READS,
     WRITES,
+    AccessGroups,
     AccessTable,
     CheckedStore,
     QueueAccesses,
@@ -46,21 +47,23 @@ class OpenGroups:
     unsure: IntArray
 
 
-def leave_open(uses: AccessTable, order: HappensBefore) -> OpenGroups:
-    """Ask every pair of groups of one store of which one writes."""
-    groups = uses.groups
-    rings = np.array([isinstance(item, Ring) for item in uses.items], dtype=np.bool_)
-    sizes = np.array([item.size_bytes for item in uses.items], dtype=np.int64)
-    loaded = np.array([isinstance(item, PlacedTensor) and item.preloaded for item in uses.items], dtype=np.bool_)
+def leave_open(
+    items: Sequence[PlacedTensor | Ring], groups: AccessGroups, order: HappensBefore, outside: BoolArray
+) -> OpenGroups:
+    """Ask every pair of groups of one store of which one writes. ``outside``: groups of reads of what is never written,
+    by bounding intervals."""
+    rings = np.array([isinstance(item, Ring) for item in items], dtype=np.bool_)
+    sizes = np.array([item.size_bytes for item in items], dtype=np.int64)
+    loaded = np.array([isinstance(item, PlacedTensor) and item.preloaded for item in items], dtype=np.bool_)
     races, reused = [np.empty((0, 2), dtype=np.int64)], np.zeros(len(groups.store), dtype=np.bool_)
-    unsure = _outside(uses)
+    unsure, started = outside.copy(), order.clocks(groups.queue, groups.first)
     for lower, upper in pairs_below(np.searchsorted(groups.store, groups.store, side="right")):
-        keep = _near(uses, lower, upper)
+        keep = _near(groups, lower, upper)
         one, two = lower[keep], upper[keep]
         filled = (groups.kind[one] == READS) & (groups.kind[two] == WRITES)
         other = groups.queue[one] != groups.queue[two]
-        after = _before(uses, order, two, one)
-        ordered = after | _before(uses, order, one, two)
+        after = started[one, groups.queue[two]] > groups.last[two]
+        ordered = after | (started[two, groups.queue[one]] > groups.last[one])
         meet = groups.low[one] < groups.high[two]
         races.append(np.stack((one, two), axis=1)[other & meet & ~ordered])
         unsure[one[filled & ~after]] = True
@@ -71,37 +74,28 @@ def leave_open(uses: AccessTable, order: HappensBefore) -> OpenGroups:
     return OpenGroups(np.concatenate(races), np.flatnonzero(reused), np.flatnonzero(unsure))
 
 
-def _near(uses: AccessTable, one: IntArray, two: IntArray) -> BoolArray:
+def _near(groups: AccessGroups, one: IntArray, two: IntArray) -> BoolArray:
     """Pairs to ask about: one writes, and they may meet or reads come after what is written below their end."""
-    groups = uses.groups
     filled = (groups.kind[one] == READS) & (groups.kind[two] == WRITES)
     near = (groups.low[two] < groups.high[one]) & ((groups.low[one] < groups.high[two]) | filled)
     found: BoolArray = near & (groups.kind[two] != READS)
     return found
 
 
-def _before(uses: AccessTable, order: HappensBefore, one: IntArray, two: IntArray) -> BoolArray:
-    """Whether all of group ``one`` happens before all of group ``two``."""
-    groups = uses.groups
-    ended = order.ended(groups.queue[two], groups.first[two], groups.queue[one])
-    before: BoolArray = ended > groups.last[one]
-    return before
-
-
-def _outside(uses: AccessTable) -> BoolArray:
+def outside_written(uses: AccessTable) -> BoolArray:
     """Groups of reads, some of which do not lie in one stretch of all that is written in their store, whenever."""
     outside = np.zeros(len(uses.groups.store), dtype=np.bool_)
-    outside[uses.group[(uses.groups.kind == READS)[uses.group] & ~inside_written(uses)]] = True
+    reads = (uses.groups.kind == READS)[uses.group]
+    outside[uses.group[reads & ~inside_written(uses.groups, uses.group, uses.low, uses.high)]] = True
     return outside
 
 
-def inside_written(uses: AccessTable) -> BoolArray:
-    """Whether each access lies in one stretch of all that is written in its store, whenever."""
-    groups = uses.groups
-    room = np.zeros(len(uses.items), dtype=np.int64)
+def inside_written(groups: AccessGroups, group: IntArray, low: IntArray, high: IntArray) -> BoolArray:
+    """Whether each interval, of a ``group``, lies in one stretch of all that is written in its store, whenever."""
+    room = np.zeros(int(groups.store.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(room, groups.store, groups.high + 1)
-    base = (np.cumsum(room) - room)[groups.store][uses.group]
-    low, high, writes = uses.low + base, uses.high + base, (groups.kind == WRITES)[uses.group]
+    base = (np.cumsum(room) - room)[groups.store][group]
+    low, high, writes = low + base, high + base, (groups.kind == WRITES)[group]
     return inside_union(low[writes], high[writes], low, high)
 
 
@@ -180,7 +174,8 @@ class SingleAccesses:
 
     @cached_property
     def _inside(self) -> BoolArray:
-        return inside_written(self.uses)
+        uses = self.uses
+        return inside_written(uses.groups, uses.group, uses.low, uses.high)
 
     @cached_property
     def _index_keys(self) -> IntArray:

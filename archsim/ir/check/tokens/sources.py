@@ -1,7 +1,4 @@
-"""All sources of tokens at once: how many they give, who must have ended before each taking, what is left at the end.
-
-For the happens-before relation of all interleavings, the taker of ``need`` tokens of a source comes after the command
-of queue s that gives token number ``need - initial - (all that the other queues could ever give)`` of s, if positive.
+"""All sources of tokens at once: how many they give, and what is left of them at the end.
 
 At the end of the token run rings are as they began, semaphores at 0, and no slot was signalled before it was taken.
 """
@@ -12,26 +9,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from archsim.base.arrays import IntArray
+from archsim.base.arrays import BoolArray, IntArray
 from archsim.base.errors import ProgramError
 from archsim.ir.check.tokens.ledger import NOBODY, TokenLedger, TokenSource
 from archsim.ir.program import Ring
 
-NEVER = 1 << 40  # index of a command that does not exist: a token nobody gives
-
 
 @dataclass(frozen=True, slots=True)
 class TokenSources:
-    """One row for each giver of each source, sorted by ``key`` (taker and token as in Events).
+    """One row for each giver of each source, sorted by taker and token; those of a source are neighbours.
 
-    ``begin`` and ``count``: its tokens in ``Ledger.given.each_at``; ``initial``, ``total``, ``final`` and the number of
-    ``givers`` of its source. One that nobody gives has a row of queue 0 and no tokens.
+    ``take``, ``give``: numbers of the sides of the ``taker`` and the ``giver``, -1 for none; ``count``: tokens that
+    the giver gives; ``initial``, ``total``, ``final`` and the number of ``givers`` of its source. One that nobody gives
+    has a row of queue 0 and no tokens.
     """
 
-    key: IntArray
-    token: IntArray
+    taker: IntArray
+    take: IntArray
     giver: IntArray
-    begin: IntArray
+    give: IntArray
     count: IntArray
     initial: IntArray
     total: IntArray
@@ -39,22 +35,9 @@ class TokenSources:
     givers: IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class TokenNeeds:
-    """Command ``at`` of ``queue`` starts after command ``index`` of queue ``giver`` has ended, in any interleaving.
-
-    Sorted by queue and command; those that others imply are left out.
-    """
-
-    queue: IntArray
-    at: IntArray
-    giver: IntArray
-    index: IntArray
-
-
 def sources_of(ledger: TokenLedger) -> TokenSources:
     """The sources of a Program."""
-    program, numbers = ledger.program, ledger.numbers
+    program, numbers, given = ledger.program, ledger.numbers, ledger.given
     rings = [
         (2 * number, numbers[ring.writer], numbers[reader], ring.slots)
         for number, ring in enumerate(program.rings)
@@ -63,14 +46,14 @@ def sources_of(ledger: TokenLedger) -> TokenSources:
     free, writer, reader, slots = np.array(rings, dtype=np.int64).reshape(-1, 4).T
     none = np.zeros_like(slots)
     token, giver = _plain(ledger)
-    taker = np.full(ledger.taken.tokens, NOBODY, dtype=np.int64)
-    taker[ledger.taken.token] = ledger.taken.queue
+    takers = np.full(ledger.taken.tokens, NOBODY, dtype=np.int64)
+    takers[ledger.taken.token] = ledger.taken.queue
     initial = np.array([item.initial for item in program.semaphores], dtype=np.int64)[token - 2 * len(program.rings)]
     tokens = np.concatenate((free, free + 1, token))
-    takers = np.concatenate((writer, reader, taker[token]))
+    taker = np.concatenate((writer, reader, takers[token]))
     givers = np.concatenate((reader, writer, giver))
-    begin, end = ledger.given.each(givers, tokens)
-    count = end - begin
+    give = given.find(givers * given.tokens + tokens)
+    count = np.where(give < 0, 0, np.append(given.total, 0)[give])
     plain = len(tokens) - len(token)
     total, several = count.copy(), np.ones_like(count)
     if len(token):
@@ -78,53 +61,19 @@ def sources_of(ledger: TokenLedger) -> TokenSources:
         several[plain:] = np.bincount(token)[token]
     starts = np.concatenate((slots, none, initial))
     final = np.concatenate((slots, none, np.zeros_like(initial)))
-    key = takers * ledger.taken.tokens + tokens
+    key = taker * ledger.taken.tokens + tokens
+    columns = (taker, ledger.taken.find(key), givers, give, count, starts, total, final, several)
     order = np.argsort(key, kind="stable")
-    columns = (key, tokens, givers, begin, count, starts, total, final, several)
     return TokenSources(*(column[order] for column in columns))
 
 
 def _plain(ledger: TokenLedger) -> tuple[IntArray, IntArray]:
     """(semaphore, queue) for all that queues give, and (semaphore, 0) for those that nobody gives."""
-    events, first = ledger.given, 2 * len(ledger.program.rings)
-    opens = np.diff(events.key, prepend=-1) != 0
-    token, giver = events.token[opens & (events.token >= first)], events.queue[opens & (events.token >= first)]
-    missing = np.setdiff1d(np.arange(first, events.tokens), token)
+    first = 2 * len(ledger.program.rings)
+    plain = ledger.given.token >= first
+    token, giver = ledger.given.token[plain], ledger.given.queue[plain]
+    missing = np.setdiff1d(np.arange(first, ledger.given.tokens), token)
     return np.concatenate((token, missing)), np.concatenate((giver, np.zeros_like(missing)))
-
-
-def needs_of(ledger: TokenLedger, sources: TokenSources) -> TokenNeeds:
-    """What surely ended before each command that waits."""
-    events = ledger.taken
-    sums = np.cumsum(events.n)
-    opens = np.diff(events.key, prepend=-1) != 0
-    before = (sums - events.n)[opens][np.cumsum(opens) - 1]
-    begin = np.searchsorted(sources.key, events.key, side="left")
-    sizes = np.searchsorted(sources.key, events.key, side="right") - begin
-    event = np.repeat(np.arange(len(sizes)), sizes)
-    row = np.arange(len(event)) - np.repeat(np.cumsum(sizes) - sizes - begin, sizes)
-    own = (sums - before)[event] - sources.initial[row] - (sources.total - sources.count)[row]
-    keep = own > 0
-    event, row, own = event[keep], row[keep], own[keep]
-    there = own <= sources.count[row]
-    index = np.full(len(own), NEVER, dtype=np.int64)
-    index[there] = ledger.given.each_at[(sources.begin[row] + own - 1)[there]]
-    return telling(TokenNeeds(events.queue[event], events.at[event], sources.giver[row], index), len(ledger.steps))
-
-
-def telling(needs: TokenNeeds, queues: int) -> TokenNeeds:
-    """Without what the order of the queue itself, or an earlier need of the same queue and giver, implies."""
-    group = needs.queue * queues + needs.giver
-    order = np.lexsort((-needs.index, needs.at, group))
-    index = np.where(needs.index < NEVER, needs.index, -1)
-    most = int(index.max(initial=0)) + 1  # stands for NEVER: many queues times all of its range are no 64 bits
-    high = group[order] * (most + 1) + np.where(index < 0, most, index)[order]
-    new = np.ones(len(high), dtype=np.bool_)
-    new[1:] = high[1:] > np.maximum.accumulate(high)[:-1]
-    own = (needs.queue == needs.giver) & (needs.index < needs.at)
-    kept = order[new & ~own[order]]
-    kept = kept[np.lexsort((needs.at[kept], needs.queue[kept]))]
-    return TokenNeeds(needs.queue[kept], needs.at[kept], needs.giver[kept], needs.index[kept])
 
 
 def check_ends(ledger: TokenLedger, sources: TokenSources) -> None:
@@ -133,8 +82,7 @@ def check_ends(ledger: TokenLedger, sources: TokenSources) -> None:
         for ring in ledger.program.rings:
             for name in (ring.writer, *ring.readers):
                 _check_held(ledger, ring, ledger.numbers[name])
-    taken = ledger.taken.each_key
-    takes = np.searchsorted(taken, sources.key, side="right") - np.searchsorted(taken, sources.key, side="left")
+    takes = np.where(sources.take < 0, 0, np.append(ledger.taken.total, 0)[sources.take])
     if (sources.initial + sources.total - takes != sources.final).any():
         for (queue, _), draw in ledger.draws.items():
             for source in draw.sources:
@@ -145,20 +93,52 @@ def check_ends(ledger: TokenLedger, sources: TokenSources) -> None:
 
 def _held_rightly(ledger: TokenLedger) -> bool:
     """Whether all that hold slots of a ring signal as many as they take, and none before it is taken."""
+    taken, given = ledger.taken, ledger.given
     held = [
         (ledger.numbers[name], 2 * number + (name != ring.writer))
         for number, ring in enumerate(ledger.program.rings)
         for name in (ring.writer, *ring.readers)
     ]
     queue, takes = np.array(held, dtype=np.int64).reshape(-1, 2).T
-    begin, end = ledger.taken.each(queue, takes)
-    first, last = ledger.given.each(queue, takes ^ 1)
-    sizes = end - begin
-    if (last - first != sizes).any():
+    take, give = taken.find(queue * taken.tokens + takes), given.find(queue * given.tokens + (takes ^ 1))
+    if ((take < 0) != (give < 0)).any():
         return False
+    take, give = take[take >= 0], give[give >= 0]
+    if (taken.total[take] != given.total[give]).any():
+        return False
+    apart = ~_alike(ledger, take, give)
+    return all(
+        bool((given.commands_of(two) >= taken.commands_of(one)).all())
+        for one, two in zip(take[apart].tolist(), give[apart].tolist(), strict=True)
+    ) and _ordered(ledger, take[~apart], give[~apart])
+
+
+def _alike(ledger: TokenLedger, take: IntArray, give: IntArray) -> BoolArray:
+    """Whether two sides of as many tokens have as many in the same nests."""
+    taken, given = ledger.taken, ledger.given
+    sizes = taken.first[take + 1] - taken.first[take]
+    found = sizes == given.first[give + 1] - given.first[give]
+    for rank in range(int(sizes.max(initial=0))):
+        rows = np.flatnonzero(found & (sizes > rank))
+        one, two = taken.first[take[rows]] + rank, given.first[give[rows]] + rank
+        found[rows] = (taken.begin[one] == given.begin[two]) & (taken.before[one] == given.before[two])
+    return found
+
+
+def _ordered(ledger: TokenLedger, take: IntArray, give: IntArray) -> bool:
+    """Whether no token of sides that are alike is given before it is taken; equal runs are compared once."""
+    taken, given = ledger.taken, ledger.given
+    sizes = taken.first[take + 1] - taken.first[take]
     inside = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    took = ledger.taken.each_at[np.repeat(begin, sizes) + inside]
-    return not (ledger.given.each_at[np.repeat(first, sizes) + inside] < took).any()
+    one = taken.run[np.repeat(taken.first[take], sizes) + inside]
+    two = given.run[np.repeat(given.first[give], sizes) + inside]
+    pairs = np.unique(one * len(given.start) + two)
+    return all(
+        not (
+            given.places[given.start[two] : given.start[two + 1]] < taken.places[taken.start[one] : taken.start[one + 1]]
+        ).any()
+        for one, two in zip((pairs // len(given.start)).tolist(), (pairs % len(given.start)).tolist(), strict=True)
+    )
 
 
 def _check_held(ledger: TokenLedger, ring: Ring, queue: int) -> None:
