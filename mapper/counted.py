@@ -1,5 +1,5 @@
-"""Counts of mapped layers that outlive an estimate: what a layer does is the same on all chips of a sweep that differ in
-clocks, rates or room alone, and in all layers of a model that are alike.
+"""Counts of mapped layers that outlive an estimate: what a mapped layer does is the same on all chips of a sweep that
+differ in clocks, rates or room alone, and in all layers of a model that are alike.
 """
 
 from __future__ import annotations

@@ -130,7 +130,9 @@ def _apart(
     return found if found is not None else _pack(rings, align, room, (), weights)
 
 
-def _pack(rings: Sequence[Slot], align: int, room: int, others: Sequence[Slot], apart: Container[str]) -> list[Slot] | None:
+def _pack(
+    rings: Sequence[Slot], align: int, room: int, others: Sequence[Slot], apart: Container[str]
+) -> list[Slot] | None:
     """The rings at the lowest addresses, those named ``apart`` off the ``others``; None where there is no room."""
     placed: list[Slot] = []
     taken = [Block(slot.address, slot.size_bytes, 0, 0) for slot in others]
