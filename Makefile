@@ -5,13 +5,14 @@
 # make lint types contracts   style, types, who may import whom
 # make pythons   the project on each Python from 3.11 on that this machine has; a few minutes each, not part of make test
 # make yardstick   how fast this machine is at the moment: user CPU seconds divided by it compare between machines
+# make bench   one table of how fast everything is, beside the last one; FULL=1 for all sizes and scripts, BENCH=FOLDER
 # make replay   rewrite tests/golden/replay.json after a meant change of numbers; laws   rewrite docs/laws.md;
 #               chip-page   rewrite docs/chip.md from the schema of chips
 #
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast browser lint types contracts pythons yardstick replay laws chip-page docs clean
+.PHONY: demo test test-fast browser lint types contracts pythons yardstick bench replay laws chip-page docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -51,6 +52,9 @@ pythons: $(VENV)/.dev
 
 yardstick: $(VENV)/.archsim
 	$(BIN)/python studies/benchmarks/yardstick.py
+
+bench: $(VENV)/.archsim
+	$(BIN)/python studies/benchmarks/bench.py $(if $(FULL),--full) $(BENCH)
 
 replay: $(VENV)/.dev
 	$(BIN)/python studies/replay.py --write

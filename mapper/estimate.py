@@ -20,7 +20,8 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.network import Noc
 from mapper.cached import cached_counts
 from mapper.costs import Outer
-from mapper.counts import border_counts, expected_counts, far_moves
+from mapper.counted import CountedLayer, LayerCounter, moves
+from mapper.counts import border_counts
 from mapper.layers import Layers
 from mapper.lower.frame import Frame
 from mapper.lower.model import Lowering, Mapped
@@ -47,7 +48,7 @@ def estimate(workload: Workload, architecture: Architecture, options: Options) -
         mapped = Layers(workload, architecture, dtypes, options).map()
         lowering = Lowering(workload, architecture, dtypes, options)
         tensors = lowering.place(mapped.residency)
-        frames = [laid.frame for laid in lowering.laid(mapped, tensors) if laid is not None]
+        frames = list(lowering.frames(mapped, tensors))
         counts = _counts(frames, architecture, dtypes, options)
         counts.update(_borders(workload, architecture, mapped))
         if any(plan.cached for frame in frames for plan in frame.problem.operands):
@@ -64,25 +65,28 @@ def _counts(
     total: Counter[CountKey] = Counter()
     drams = [memory.name for memory in architecture.memories if memory.kind == "dram"]
     outers = {name: options.outer.get(name, Outer(inf)) for name in drams}
-    bursts = {name: outer.burst_bytes for name, outer in outers.items()}
+    counter = LayerCounter(architecture, dtypes, {name: outer.burst_bytes for name, outer in outers.items()})
     for frame in frames:
-        found = expected_counts(frame, architecture, dtypes, bursts)
+        counted = counter.of(frame)
+        found = Counter(counted.counts)
         for name, outer in outers.items():
             for way in ("read", "write"):
                 found[name, f"pin_{way}_bytes"] = found.pop((name, f"{way}_accesses"), 0) * outer.burst_bytes
-            found[name, "activates"] = _rows(frame, name, outer, found[name, "read_bytes"] + found[name, "write_bytes"])
-        found.update(_flits(frame, architecture.noc))
+            found[name, "activates"] = _rows(
+                frame, counted, name, outer, found[name, "read_bytes"] + found[name, "write_bytes"]
+            )
+        found.update(_flits(frame, counted, architecture.noc))
         for (part, action), count in found.items():
             total[frame.name, part, action] += count
     return total
 
 
-def _rows(frame: Frame, memory: str, outer: Outer, size_bytes: int) -> int:
+def _rows(frame: Frame, counted: CountedLayer, memory: str, outer: Outer, size_bytes: int) -> int:
     """Rows that a layer opens in a DRAM: by its moves, of a copy by its bytes."""
     if frame.problem.engine == "copy":
         return outer.rows(size_bytes) if size_bytes else 0
-    plans = (plan for plan in frame.problem.operands if plan.home == memory and plan.buffered and not plan.resident)
-    return sum(outer.rows(size) * times for plan in plans if not plan.cached for size, times in far_moves(frame, plan))
+    plans = (plan for plan in frame.problem.operands if plan.home == memory and moves(plan) and not plan.cached)
+    return sum(outer.rows(size) * times for plan in plans for size, times in counted.moves[plan.name])
 
 
 def _borders(workload: Workload, architecture: Architecture, mapped: Mapped) -> Counter[CountKey]:
@@ -95,14 +99,14 @@ def _borders(workload: Workload, architecture: Architecture, mapped: Mapped) -> 
     return total
 
 
-def _flits(frame: Frame, noc: Noc | None) -> Counter[tuple[str, str]]:
+def _flits(frame: Frame, counted: CountedLayer, noc: Noc | None) -> Counter[tuple[str, str]]:
     """Flits through routers and over links of what goes over the network."""
     found: Counter[tuple[str, str]] = Counter()
     if noc is None:
         return found
     for plan in frame.problem.operands:
-        if plan.buffered and not plan.resident and frame.problem.crosses(plan):
-            for size_bytes, times in far_moves(frame, plan):
+        if moves(plan) and frame.problem.crosses(plan):
+            for size_bytes, times in counted.moves[plan.name]:
                 _pass(found, noc, times * _packed(noc, size_bytes), _targets(frame, plan, noc))
     return found
 

@@ -7,7 +7,7 @@ there is no room for all to stay off even the last layer's).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from archsim.base.errors import MappingError
@@ -103,6 +103,17 @@ def allocate(
     return {ring.operand: placed[ring.operand] for ring in rings}
 
 
+def fit(problem: Problem, mapping: LayerMapping, architecture: Architecture, free: Mapping[str, int]) -> bool:
+    """Whether a layer's rings fit its memories where no other layer's are in their way: then ``allocate`` places them
+    whatever was before."""
+    rings = wanted(problem, mapping)
+    return all(
+        _pack([ring for ring in rings if ring.memory == name], architecture.memory(name).word_bytes, free[name], (), ())
+        is not None
+        for name in {ring.memory: None for ring in rings}
+    )
+
+
 def _apart(
     rings: Sequence[Slot], align: int, room: int, earlier: Sequence[Sequence[Slot]], weights: Set[str]
 ) -> list[Slot] | None:
@@ -119,7 +130,9 @@ def _apart(
     return found if found is not None else _pack(rings, align, room, (), weights)
 
 
-def _pack(rings: Sequence[Slot], align: int, room: int, others: Sequence[Slot], apart: Set[str]) -> list[Slot] | None:
+def _pack(
+    rings: Sequence[Slot], align: int, room: int, others: Sequence[Slot], apart: Container[str]
+) -> list[Slot] | None:
     """The rings at the lowest addresses, those named ``apart`` off the ``others``; None where there is no room."""
     placed: list[Slot] = []
     taken = sorted([Block(slot.address, slot.size_bytes, 0, 0) for slot in others])

@@ -198,11 +198,11 @@ def _so_far(run: _Run, *, warm: bool) -> tuple[float, float, float]:
 
 def _result(run: _Run, topology: Topology, rate: float, stable: bool) -> OfferedLoad:
     made = run.made()
-    counted = made[run.counts(made)]
-    counted = counted[counted["ended"] != NONE]
+    ended, time = made["ended"], made["time"]
+    counted = run.counts(made) & (ended != NONE)
     flow = network_records.flits_by_port(run.state)
     return _offered(
-        rate, stable, counted["ended"] - counted["time"], _so_far(run, warm=False)[2], run.now,
+        rate, stable, ended[counted] - time[counted], _so_far(run, warm=False)[2], run.now,
         through_links(topology, flow), through_routers(topology, flow),
     )  # fmt: skip
 

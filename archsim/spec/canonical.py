@@ -7,6 +7,7 @@ stand.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import yaml
@@ -21,6 +22,8 @@ from archsim.spec.part import Part
 
 CanonicalSection = dict[str, Any]
 _LINE = 100  # characters of a mapping or list that goes on one line
+_MOST_TEXTS = 4096  # pieces of text that a process keeps
+_texts: dict[str, str] = {}
 
 
 class CanonicalPart(NamedTuple):
@@ -53,8 +56,33 @@ def to_yaml(chip: Architecture, stated: Sequence[CanonicalPart] | None = None) -
     ``parts``, where they are at hand.
     """
     head = "".join(f"# {line}\n" for line in peaks.lines(chip))
-    document = _document(chip, parts(chip) if stated is None else stated)
-    return head + _dump(document, _Dumper) + _dump({"sources": dict(chip.sources)}, yaml.SafeDumper)
+    above, hierarchy, below = _document(chip, parts(chip) if stated is None else stated)
+    texts = [head, _known_text(above), "hierarchy:\n", *(_known_text([part]) for part in hierarchy)]
+    texts += [_known_text(below)] if below else []
+    return "".join([*texts, _sources(chip)])
+
+
+def _sources(chip: Architecture) -> str:
+    """The mapping of the sources, a line or more for each."""
+    lines = [_source_text(path, source) for path, source in chip.sources.items()]
+    return "".join(["sources:\n", *lines]) if lines else "sources: {}\n"
+
+
+@lru_cache(maxsize=1 << 14)
+def _source_text(path: str, source: str) -> str:
+    """The lines of one source."""
+    return _dump({"sources": {path: source}}, yaml.SafeDumper).partition("\n")[2]
+
+
+def _known_text(document: CanonicalSection | list[CanonicalSection]) -> str:
+    """A piece of the text, which is the same in all chips that have it: those of a sweep differ in few parts."""
+    asked = repr(document)
+    found = _texts.get(asked)
+    if found is None:
+        if len(_texts) == _MOST_TEXTS:
+            _texts.clear()
+        found = _texts[asked] = _dump(document, _Dumper)
+    return found
 
 
 def _placed(chip: Architecture) -> Iterator[tuple[Part, int, bool]]:
@@ -84,26 +112,26 @@ def _stated(part: Part, above_hz: int) -> list[tuple[Key, object]]:
     return [(key, text) for key, text in keys.texts(part, part.kind) if key.name not in hidden]
 
 
-def _document(chip: Architecture, stated: Sequence[CanonicalPart]) -> CanonicalSection:
+def _document(
+    chip: Architecture, stated: Sequence[CanonicalPart]
+) -> tuple[CanonicalSection, list[CanonicalSection], CanonicalSection]:
+    """What stands above the hierarchy, the hierarchy, and what stands below it."""
     hierarchy: list[CanonicalSection] = []
     leaves: list[CanonicalSection] = []
     for part in stated:
         section = {key.name: text for key, text in part.keys}
         (leaves if part.leaf else hierarchy).append({part.kind: section})
     hierarchy.append({"parallel": leaves} if len(leaves) > 1 else leaves[0])
-    document: CanonicalSection = {"schema": "archsim.chip/1", "name": chip.name}
+    above: CanonicalSection = {"schema": "archsim.chip/1", "name": chip.name}
     if chip.description:
-        document["description"] = chip.description
-    document |= {
+        above["description"] = chip.description
+    above |= {
         "source": chip.source,
         "technology": {"node": chip.technology, "voltage": f"{d.shortest(chip.voltage_v)} V"},
         "clock": units.exact(chip.clock_hz, units.FREQUENCY),
         "dtypes": {key: dtype for key, dtype in chip.dtypes.items() if key != "partials"},
-        "hierarchy": hierarchy,
     }
-    if chip.not_modelled:
-        document["not_modelled"] = list(chip.not_modelled)
-    return document
+    return above, hierarchy, {"not_modelled": list(chip.not_modelled)} if chip.not_modelled else {}
 
 
 class _Dumper(yaml.SafeDumper):
@@ -122,7 +150,7 @@ class _Dumper(yaml.SafeDumper):
         return node
 
 
-def _dump(document: CanonicalSection, dumper: type[yaml.SafeDumper]) -> str:
+def _dump(document: CanonicalSection | list[CanonicalSection], dumper: type[yaml.SafeDumper]) -> str:
     text = yaml.dump(
         document, Dumper=dumper, default_flow_style=False, sort_keys=False, allow_unicode=True, width=10**6
     )

@@ -6,14 +6,15 @@ their sources.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from archsim.base import registry
 from archsim.base.errors import nearest
 from archsim.spec import schema_tables as st
 from archsim.spec.locate import config_files
-from archsim.spec.nodes import FileNode, read
+from archsim.spec.nodes import FileNode, bounded_text, parse, read
 from archsim.spec.problems import Problems, validate
 from archsim.spec.schema import PHY
 from archsim.spec.schema_base import Section
@@ -28,7 +29,13 @@ M = TypeVar("M", bound=Section)
 
 def load(path: Path, model: type[M]) -> M:
     """The table of a file as ``model``, a top level of ``schema_tables``. Raises ConfigError with every problem."""
-    return of_node(read(path), model)
+    return cast(M, _of_text(bounded_text(path), str(path), model))
+
+
+@lru_cache(maxsize=64)
+def _of_text(text: str, file: str, model: type[Section]) -> Section:
+    """Chips of a sweep name the same tables: a process reads a text once."""
+    return of_node(parse(text, file), model)
 
 
 def of_node(root: FileNode, model: type[M]) -> M:

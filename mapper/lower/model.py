@@ -25,7 +25,7 @@ from mapper.options import Options
 from mapper.placement import Lifetime, PlaceError, layout, lifetimes, place_dram, view_strides
 from mapper.problem import Problem
 from mapper.residency import Residency
-from mapper.rings import Slot, allocate
+from mapper.rings import Slot, allocate, fit
 
 
 @dataclass(frozen=True)
@@ -123,14 +123,37 @@ class Lowering:
                 continue
             free = mapped.residency.free_by_memory(index, self.architecture)
             before.append(allocate(problem, mapping, self.architecture, free, before))
-            stored = {
-                op.name: self._stored(op.tensor, by_name, mapped.residency)
-                for op in problem.operands
-                if op.tensor and not op.is_stage
-            }
-            channels = self.architecture.dma.channels
-            frame = Frame(problem, mapping, stored, channels, index, outer=self.options.outer)
-            yield Laid(with_way(frame, self.architecture), before[-1])
+            yield Laid(self._frame(index, problem, mapping, by_name, mapped.residency), before[-1])
+
+    def frames(self, mapped: Mapped, tensors: Iterable[StoredTensor]) -> Iterator[Frame]:
+        """Frames alone of the layers that are not on the host; raises as ``laid``, whose rings nobody asks for here:
+        each layer's are only seen to fit."""
+        tensors = tuple(tensors)
+        by_name = {tensor.name: tensor for tensor in tensors}
+        for index, (problem, mapping) in enumerate(zip(mapped.problems, mapped.mappings, strict=True)):
+            if problem is None:
+                continue
+            if not fit(problem, mapping, self.architecture, mapped.residency.free_by_memory(index, self.architecture)):
+                for _ in self.laid(mapped, tensors):
+                    pass
+            yield self._frame(index, problem, mapping, by_name, mapped.residency)
+
+    def _frame(
+        self,
+        index: int,
+        problem: Problem,
+        mapping: LayerMapping,
+        by_name: Mapping[str, StoredTensor],
+        residency: Residency,
+    ) -> Frame:
+        stored = {
+            op.name: self._stored(op.tensor, by_name, residency)
+            for op in problem.operands
+            if op.tensor and not op.is_stage
+        }
+        channels = self.architecture.dma.channels
+        frame = Frame(problem, mapping, stored, channels, index, outer=self.options.outer)
+        return with_way(frame, self.architecture)
 
     def _warnings(self) -> tuple[str, ...]:
         """What the user should know of the compilation."""

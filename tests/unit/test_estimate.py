@@ -12,7 +12,8 @@ from archsim.lab.run.estimate import estimated, simulated
 from archsim.lab.run.job import Job, load_chip, prepare
 from archsim.lab.run.run import execute
 from archsim.lab.sweep.resolve import resolve
-from mapper.estimate import estimate
+from mapper import counted
+from mapper.estimate import Estimate, estimate
 from mapper.search import kept
 from tests.tools.counts import OWN_ACCOUNT
 
@@ -138,3 +139,32 @@ def test_the_oldest_work_of_a_layers_units_gives_way(monkeypatch: pytest.MonkeyP
     for each in full:
         arrays = sum(map(len, each.sizes.values())) + kept.WORK_ARRAYS * len(each.done)
         assert each.arrays.number == arrays
+
+
+VARIANTS = (
+    (
+        "edge_npu",
+        "squeezenet",
+        ({}, {"clock": "600 MHz"}, {"dram.channels": 1}, {"mxu.shape": [16, 16]}, {"l1.word": "64 B"}),
+    ),
+    ("simba_chiplet", "eye_tracking", ({}, {"clock": "600 MHz"}, {"mesh.multicast": False})),
+)
+
+
+@pytest.mark.parametrize(("chip", "model", "variants"), VARIANTS)
+def test_counts_kept_from_other_chips_are_those_counted_anew(
+    chip: str, model: str, variants: tuple[dict[str, object], ...]
+) -> None:
+    """Layers that were counted on one chip of a sweep stand for those of another only where they count the same."""
+
+    def of(values: dict[str, object]) -> Estimate:
+        job = Job(model, chip, values=values)
+        architecture = load_chip(job)
+        asked = prepare(job, architecture)
+        return estimate(asked.workload, architecture, asked.options)
+
+    counted.forget()
+    kept_ones = [of(values) for values in variants]
+    for values, found in zip(variants, kept_ones, strict=True):
+        counted.forget()
+        assert list(of(values).counts.items()) == list(found.counts.items())

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
-from archsim.spec import load
+from archsim.spec import canonical, load
 from archsim.spec.architecture import ROLES
 from archsim.spec.dtypes import BITS
 from archsim.spec.peaks import dram_bytes_per_s, lines
@@ -51,6 +52,18 @@ def test_shipped_chips(name: str) -> None:
         assert chip.inner(role).kind == "sram"
     for role in ("inputs", "weights", "outputs"):
         assert chip.outer(role).kind == "dram"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_canonical_text_is_that_of_a_document_written_at_once(name: str) -> None:
+    """Its pieces are kept and put together: the same text as of the document that it states, sources too."""
+    text = load.to_yaml(load.load(name))
+    head = "".join(line + "\n" for line in text.splitlines() if line.startswith("# "))
+    stated = yaml.safe_load(text)
+    sources = {"sources": stated.pop("sources")}
+    assert text == head + canonical._dump(stated, canonical._Dumper) + yaml.safe_dump(
+        sources, sort_keys=False, allow_unicode=True, width=10**6
+    )
 
 
 @pytest.mark.parametrize("name", SHIPPED)

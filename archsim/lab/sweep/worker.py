@@ -60,6 +60,7 @@ def work(task: SweepTask) -> SweepRow:
     a failure; anything else is raised. Where memory is short, what earlier points left for later ones goes, and the
     point begins again.
     """
+    from mapper import counted
     from mapper.search import kept
 
     began = _cpu_s()
@@ -70,6 +71,7 @@ def work(task: SweepTask) -> SweepRow:
         row = _row(task)
     except MemoryError:
         kept.forget()
+        counted.forget()
     return replace(row or _row(task), seconds=_cpu_s() - began)
 
 
