@@ -20,7 +20,7 @@ from archsim.sim.clock import ClockDomain
 from archsim.sim.compiled import layout as k
 from archsim.sim.compiled.exact import PRIME, exact
 from archsim.sim.compiled.run import run
-from archsim.sim.compiled.text import key_of
+from archsim.sim.compiled.text import write_key
 from archsim.sim.events import Event, EventLoop, ProcessBody
 from archsim.sim.program_tables import ProgramTables, UnsupportedError, commands_in
 from archsim.sim.protocols import CommandStreams, PlanFacts, StreamFacts
@@ -320,7 +320,7 @@ class CompiledCore:
     def _key(self, q: int) -> Any:
         """What the plan of the command that a queue is at follows from, as the machine works it out."""
         m = self.arena.m
-        size = key_of(m, q)
+        size = write_key(m, q)
         at = int(m[k.KEY])
         found = m[at : at + k.KEY_WIDTH].copy()
         found[size:] = 0

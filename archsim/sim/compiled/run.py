@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import njit
+from archsim.base.jit import entry, njit
 from archsim.sim.compiled import layout as k
 from archsim.sim.compiled import ports, tokens
 from archsim.sim.compiled.settle import settle
@@ -13,6 +13,7 @@ from archsim.sim.compiled.events import drop_first, put
 from archsim.sim.compiled.text import find_plan, insert_plan, key_of, next_command
 
 
+@entry
 @njit
 def run(m: Any, x: Any, r: Any, until: int) -> int:
     """Take in what Python tells of the present instant, then run the instants up to ``until``.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from archsim.base.jit import inlined, njit
+from archsim.base.jit import entry, inlined, njit
 from archsim.sim.compiled import layout as k
 
 
@@ -102,6 +102,13 @@ def key_of(m: Any, q: int) -> int:
         m[key + size] = address(m, q, m[row]) % m[row + 1]
         size += 1
     return size
+
+
+@entry
+@njit
+def write_key(m: Any, q: int) -> int:
+    """As ``key_of``, for Python."""
+    return key_of(m, q)
 
 
 @njit
