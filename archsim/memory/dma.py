@@ -41,6 +41,7 @@ from archsim.memory.dram_side import DramSide
 from archsim.memory.journey import Journey
 from archsim.memory.move_routes import FabricView, MoveRoute, MoveSide
 from archsim.memory.offchip import OffChip, asker_of
+from archsim.memory.outer_moves import DramMove, MoverFacts, ShippedMove
 from archsim.memory.row_engine import RowEngine
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
@@ -145,8 +146,16 @@ class DmaEngine(TileEngine):
         plan = self._moves.of(step, self.places(step))
         return PlanFacts(
             "move", plan.streams, plan.bill, setup=plan.setup_cycles, own=plan.own_cycles, legs=len(plan.legs),
-            travels=bool(plan.routes and self._crossings), reads=plan.reads,
+            travels=bool(plan.routes and self._crossings), reads=plan.reads, outer=_outer(plan),
         )  # fmt: skip
+
+    def outer(self, step: Step) -> DramMove | ShippedMove:
+        """What of a move goes to DRAM or over the network, where the plan says which its one outer operand is."""
+        plan = self._moves.of(step, self.places(step))
+        mover = MoverFacts(self._port, self.clock, self._asker)
+        if plan.legs or self._crossings is None:
+            return DramMove(plan.legs[0], mover)
+        return ShippedMove(plan.routes, self._crossings.routes, mover, self._crossings.fabric.send)
 
     def transfers(self, step: Step) -> MoveTransfers:
         """Start what a move does in DRAM and on the network, at its place in this instant."""
@@ -248,6 +257,17 @@ class DmaEngine(TileEngine):
         ways = (write, False) if write and step.command.combine else (write,)
         size = touched.size_bytes
         return [self.storage.demand(memory, size, write=way, accesses=accesses, place=place) for way in ways]
+
+
+def _outer(plan: MovePlan) -> int | None:
+    """The one operand of a move that is outside its core, -1 where none is, None where there are several or it is cut
+    in parts that are asked of a DRAM."""
+    if len(plan.legs) == 1 and not plan.routes:
+        return plan.legs[0].operand
+    sides = [route.side for route in plan.routes if route.side is not None]
+    if plan.legs or any(side.leg is not None for side in sides) or len({side.operand for side in sides}) > 1:
+        return None
+    return sides[0].operand if sides else -1
 
 
 def _common(sides: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:

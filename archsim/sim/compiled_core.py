@@ -30,7 +30,7 @@ from archsim.spec.network import core_of, part_of
 KINDS = {"array": k.ARRAY, "vector": k.VECTOR, "move": k.MOVE, "launch": k.LAUNCH}
 FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
 SHARED, OWN_MOST = 256, 32  # ports, or memories, that cores share, and those of a core
-PLANS = 256  # at first
+PLANS = 1024  # at first
 IDLE_PS = 1 << 62
 
 
@@ -97,7 +97,8 @@ class SlotsTaken:
     @property
     def taken(self) -> int:
         """How many so far."""
-        return int(self._core.arena.table("COUNTERS")[self._counter, k.TAKEN])
+        m = self._core.arena.m
+        return int(m[m[k.COUNTERS_AT] + self._counter * k.COUNTER_WIDTH + k.TAKEN])
 
 
 class CoreSink:
@@ -137,12 +138,19 @@ class CompiledCore:
         self._ports, self._memories = Instances({}, {}), Instances({}, {})
         self._bills: list[Any] = []
         self._streams: dict[int, tuple[Any, int]] = {}
+        self._known_streams: dict[Any, int] = {}
         self._kept: list[dict[Any, Any]] = [{} for _ in tables.commands]
+        self._movers = [_Mover(self, number) for number in range(len(tables.queues))]
+        self._layers = [command.layer for command, _, _ in tables.commands]
         self._running: dict[int, CoreFlow] = {}
+        self._rings = {ring.name: ring for ring in tables.program.rings}
+        self._units = sorted(tables.ranks, key=tables.ranks.__getitem__)
+        self._told: list[tuple[int, ...]] = []
         self._free_flows = list(range(len(tables.queues), len(tables.queues) + FOREIGN_FLOWS))
         self._outside: dict[int, TokenSink] = {}
         self._counts = {"DEMANDS": 0, "STREAMS": 0, "SHARES": 0, "CONFLICTS": 0, "LOADS": 0}
         self._awake = False
+        self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
         self.arena = self._built(commands_in(tables.queues))
         event_loop.join(self)
 
@@ -208,12 +216,6 @@ class CompiledCore:
 
     # ---- to the event loop
 
-    @property
-    def next_ps(self) -> int:
-        """When the next instant is in which the machine has something to do; IDLE_PS: there is none."""
-        m = self.arena.m
-        return int(m[m[k.EVENTS_AT]]) if m[k.EVENT_COUNT] else IDLE_PS
-
     def run_ahead(self, until_ps: int) -> int:
         """Run the instants up to ``until_ps``, in which nobody else does anything; the instant reached: the first in
         which something is asked of Python, else the last one."""
@@ -228,14 +230,20 @@ class CompiledCore:
 
     def tell(self, *row: int) -> None:
         """Tell the machine what has happened now."""
-        m = self.arena.m
-        number = int(m[k.TOLD_COUNT])
-        if number >= self.arena.rows["TOLD"]:
-            raise GivenUpError("too much at once")
-        at = int(m[k.TOLD_AT]) + number * k.TOLD_WIDTH
-        m[at : at + len(row)] = row
-        m[k.TOLD_COUNT] = number + 1
+        self._told.append(row)
         self.wake()
+
+    def _hand_over(self) -> None:
+        """Write what is told where the machine reads it."""
+        told, m = self._told, self.arena.m
+        if len(told) > self.arena.rows["TOLD"]:
+            raise GivenUpError("too much at once")
+        at = int(m[k.TOLD_AT])
+        for row in told:
+            m[at : at + len(row)] = row
+            at += k.TOLD_WIDTH
+        m[k.TOLD_COUNT] = len(told)
+        told.clear()
 
     def _go_on(self) -> None:
         self._awake = False
@@ -244,6 +252,8 @@ class CompiledCore:
 
     def _run(self, until_ps: int) -> None:
         arena = self.arena
+        if self._told:
+            self._hand_over()
         while True:
             asked = run(arena.m, arena.x, arena.r, until_ps)
             failed = int(arena.m[k.FAILED])
@@ -252,8 +262,10 @@ class CompiledCore:
             if failed == k.FINE:
                 break
             self._more_room()
+        m = arena.m
+        self.next_ps = int(m[m[k.EVENTS_AT]]) if m[k.EVENT_COUNT] else IDLE_PS
         if asked:
-            self._event_loop.reach(int(arena.m[k.NOW]))
+            self._event_loop.reach(int(m[k.NOW]))
             self._answer(arena.table("ASKED")[:asked].tolist())
             self.wake()
 
@@ -274,33 +286,31 @@ class CompiledCore:
             if kind == k.WANT_PLAN:
                 self._plan(what)
             elif kind == k.WANT_TRANSFERS:
-                self._transfer(what)
+                self._transfer(what, a, b, c)
             elif kind == k.WANT_FOREIGN:
                 self._event_loop.start(self._foreign(what, self._step(what)))
             elif kind == k.FLOW_ENDED:
                 self._end_flow(what)
             else:
-                self._outside[what].give(a, (b, self._unit(c), d))
-
-    def _unit(self, rank: int) -> str:
-        return next(name for name, number in self.tables.ranks.items() if number == rank)
+                self._outside[what].give(a, (b, self._units[c], d))
 
     def _step(self, q: int) -> Step:
         """The command that a queue is at."""
-        arena, tables = self.arena, self.tables
-        queue = arena.table("QUEUES")[q]
-        current = int(queue[k.CURRENT])
+        m, tables = self.arena.m, self.tables
+        queue = self._queue_at(q)
+        current = int(m[queue + k.CURRENT])
         command, _, inside = tables.commands[current]
-        env = dict(zip(inside, arena.table("ENV")[q].tolist(), strict=False))
+        first = int(m[k.ENV_AT]) + q * tables.depth
+        env = dict(zip(inside, m[first : first + len(inside)].tolist(), strict=True))
         kept = self._kept[current]
         sizes = tuple([extent.at(env) for extent in command.extents])
         extents = kept.get(sizes)
         if extents is None:  # plans are kept by this object
             extents = kept[sizes] = dict(zip([extent.dim for extent in command.extents], sizes, strict=True))
-        bits, wanted = arena.table("COMMANDS")[current, [k.FRESH_BITS, k.FRESH]].tolist()
-        name, index = tables.queues[q].name, int(queue[k.INDEX])
-        fresh = int(queue[k.BITS]) & bits == wanted
-        return Step(name, index, command, env, extents, (), (), fresh, None, None, kept)
+        row = int(m[k.COMMANDS_AT]) + current * k.COMMAND_WIDTH
+        fresh = m[queue + k.BITS] & m[row + k.FRESH_BITS] == m[row + k.FRESH]
+        name, index = tables.queues[q].name, int(m[queue + k.INDEX])
+        return Step(name, index, command, env, extents, (), (), bool(fresh), None, None, kept)
 
     def _plan(self, q: int) -> None:
         """Ask the engine for the plan of a command; of several queues that ask for the same, the first is asked."""
@@ -345,6 +355,7 @@ class CompiledCore:
             row[k.END_1 + place] = end
         row[k.MACS], row[k.SLOTS_PER_CYCLE], row[k.SETUP] = found.macs, found.slots_per_cycle, found.setup
         row[k.OWN_CYCLES], row[k.LEGS], row[k.TRAVELS], row[k.READS] = found.own, found.legs, found.travels, found.reads
+        row[k.OUTER] = k.SEVERAL if found.outer is None else found.outer
         if found.streams is not None:
             row[k.STREAM] = self._stream(self._facts_of(found.streams, False), core)
             row[k.DEMANDS], row[k.DEMANDS_END] = self._demands(found.streams, core)
@@ -372,12 +383,19 @@ class CompiledCore:
 
     def _stream(self, found: StreamFacts, core: int | None) -> int:
         """The number of the streams of a command."""
+        ports = tuple([self._ports.number(share.memory, share.way, share.core, core) for share in found.shares])
+        key = found.cycles, ports, tuple([share[3:] for share in found.shares])
+        number = self._known_streams.get(key)
+        if number is None:
+            number = self._known_streams[key] = self._new_stream(found, ports)
+        return number
+
+    def _new_stream(self, found: StreamFacts, ports: tuple[int, ...]) -> int:
         arena = self.arena
         shares, turns = [], 0
         if len(found.shares) > int(arena.m[k.MOST_SHARES]):
             raise UnsupportedError(f"streams over {len(found.shares)} ports")
-        for share in found.shares:
-            port = self._ports.number(share.memory, share.way, share.core, core)
+        for port, share in zip(ports, found.shares, strict=True):
             conflicts = []
             for conflict in share.conflicts:
                 operand = k.NONE if conflict.operand is None else conflict.operand
@@ -403,8 +421,24 @@ class CompiledCore:
         arena.keep("STREAM", stream, exact(found.cycles))
         return stream
 
-    def _transfer(self, q: int) -> None:
-        """Start what a move does in DRAM and on the network."""
+    def _transfer(self, q: int, plan: int, address: int, index: int) -> None:
+        """Start what the move of a queue does in DRAM and on the network; ``plan``: NONE where each is begun anew."""
+        if plan == k.NONE:
+            self._transfer_anew(q)
+            return
+        mover = self._movers[q]
+        move = mover.moves.get(plan)
+        if move is None:
+            engine: Any = self._engines[q]
+            move = mover.moves[plan] = engine.outer(self._step(q))
+        layer = self._layers[int(self.arena.m[self._queue_at(q) + k.CURRENT])]
+        move.begin(address, index, layer, mover.leg_ended, mover.travelled)
+
+    def _queue_at(self, q: int) -> int:
+        """Where the row of a queue begins."""
+        return int(self.arena.m[k.QUEUES_AT]) + q * k.QUEUE_WIDTH
+
+    def _transfer_anew(self, q: int) -> None:
         engine: Any = self._engines[q]
         step = self._step(q)
         legs, journey = engine.transfers(step)
@@ -449,8 +483,7 @@ class CompiledCore:
 
     def slots(self, queue: str, ring: str) -> SlotsTaken:
         """The slots of ``ring`` that ``queue`` takes (of ``sim.wiring.Wiring``)."""
-        store = next(item for item in self.tables.program.rings if item.name == ring)
-        return SlotsTaken(self, self.tables.counter(store, queue))
+        return SlotsTaken(self, self.tables.counter(self._rings[ring], queue))
 
     def sinks(self, queue: str, token: str) -> list[tuple[CoreSink, str]]:
         """Where signals of a queue outside go, and who takes them."""
@@ -523,6 +556,24 @@ class CompiledCore:
             else:
                 core, place = divmod(number - SHARED, OWN_MOST)
                 yield f"{own[place]}[{core}]", part
+
+
+class _Mover:
+    """What a queue has begun in DRAM and on the network. ``moves``: how its plans are begun."""
+
+    __slots__ = ("_core", "_q", "moves")
+
+    def __init__(self, core: CompiledCore, q: int) -> None:
+        self._core, self._q = core, q
+        self.moves: dict[int, Any] = {}
+
+    def leg_ended(self) -> None:
+        """The transfer of the present move has ended."""
+        self._core.tell(k.LEG_ENDED, self._q)
+
+    def travelled(self, beat_ps: int, flit_ps: int) -> None:
+        """All that it sends has arrived."""
+        self._core.tell(k.TRAVEL_ENDED, self._q, beat_ps, flit_ps)
 
 
 class _LegEnd:

@@ -72,7 +72,8 @@ class PlanFacts(NamedTuple):
 
     ``ends``: of its stages, in cycles; ``streams``, ``bill``: of a command that does something, its streams and the
     actions to be counted; of a move ``setup`` cycles before all, ``own`` cycles of one that stays on chip, transfers
-    (``legs``) of a DRAM, whether it ``travels`` over a network and ``reads`` from DRAM.
+    (``legs``) of a DRAM, whether it ``travels`` over a network and ``reads`` from DRAM; ``outer``: its one operand
+    outside its core, if by that one's address alone its transfers can be begun again (-1: without any).
     """
 
     kind: str
@@ -86,6 +87,7 @@ class PlanFacts(NamedTuple):
     legs: int = 0
     travels: bool = False
     reads: bool = False
+    outer: int | None = None
 
 
 class Engine(Protocol):

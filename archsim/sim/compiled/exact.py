@@ -13,6 +13,7 @@ Each number is (high part, low part, residue).
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ NEAR = 1e-22  # relative: closer numbers are equal or not to be told apart
 UNSURE = 2
 
 
+@lru_cache(maxsize=4096)
 def exact(value: Fraction | int) -> Exact:
     """``value`` as compiled code has it."""
     high = float(value)

@@ -90,12 +90,13 @@ GUARD_WIDTH = 2  # counter of what was taken, slots given
 CLOCK_WIDTH = 3
 SYNC_STAGES = 2  # behind: picoseconds, and how many edges they have
 
-PLAN_WIDTH = 15
+PLAN_WIDTH = 16
 (
     PLAN_KIND, STREAM, END_1, END_2, END_3, END_4, MACS, SLOTS_PER_CYCLE, SETUP, OWN_CYCLES, LEGS, TRAVELS, READS,
-    DEMANDS, DEMANDS_END,
+    DEMANDS, DEMANDS_END, OUTER,
 ) = range(PLAN_WIDTH)  # fmt: skip
 ARRAY, VECTOR, MOVE, LAUNCH = range(4)
+SEVERAL = -2  # OUTER of moves that are begun command by command
 KEY_WIDTH = 256  # what a plan follows from, and how many numbers that is
 HASH: Any = np.int64(0x9E3779B97F4A7C1)
 DEMAND_WIDTH = 3  # memory, write, bytes
