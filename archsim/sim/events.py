@@ -180,16 +180,16 @@ class EventLoop:
         env = self._env
         queue = env._queue
         while True:
-            self._run_models()
-            if not queue:
-                return
-            self.now = env._now = int(queue[0][0])
-            self._drain()
             while self._settling:
                 self._settle()
                 self._drain()
             if self._submitters:
                 self._hand_over()
+            self._run_models()
+            if not queue:
+                return
+            self.now = env._now = int(queue[0][0])
+            self._drain()
 
     def finish(self, time_ps: int) -> None:
         """Bring idle models to ``time_ps``, the end of the simulation, for what they count over time."""
