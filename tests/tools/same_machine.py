@@ -14,7 +14,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,9 +46,12 @@ def random_cases(count: int, seed: int) -> Iterator[tuple[str, Case]]:
         chip = CHIPS[number % len(CHIPS)]
         architecture = load(chip)
         try:
-            yield f"network {number} on {chip}", (
-                compile_model(random_net(number)[1], architecture).program,
-                architecture,
+            yield (
+                f"network {number} on {chip}",
+                (
+                    compile_model(random_net(number)[1], architecture).program,
+                    architecture,
+                ),
             )
         except ArchsimError as error:
             print(f"network {number} on {chip}: refused: {str(error)[:80]}")
@@ -63,7 +66,7 @@ def run_cases(runs: Sequence[str]) -> Iterator[tuple[str, Case]]:
 
 
 def activities(root: Path, cases: Path, own: dict[str, str]) -> list[Any]:
-    """What the machine of the tree at ``root`` does with the pickled ``cases``; ``own``: variables of its environment."""
+    """What the machine of the tree at ``root`` does with the pickled ``cases``; ``own``: its own environment."""
     found = cases.with_suffix(".found")
     environment = {**os.environ, "PYTHONPATH": str(root), **own}
     subprocess.run([sys.executable, "-c", ONE, str(cases), str(found)], cwd=root, env=environment, check=True)
@@ -83,7 +86,7 @@ def plain(value: Any) -> Any:
         return [(field.name, plain(getattr(value, field.name))) for field in fields(value)]
     if isinstance(value, dict):
         return [(key, plain(value[key])) for key in sorted(value)]
-    return [plain(item) for item in value] if isinstance(value, Sequence) and not isinstance(value, str) else value
+    return [plain(item) for item in value] if isinstance(value, Iterable) and not isinstance(value, str) else value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
