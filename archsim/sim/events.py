@@ -202,8 +202,12 @@ class EventLoop:
     def run(self) -> None:
         """Run until nothing can happen any more: all processes have ended or are blocked for good."""
         env = self._env
-        queue = env._queue
         while True:
+            while self._settling:
+                self._settle()
+                self._drain()
+            if self._submitters:
+                self._hand_over()
             self._run_models()
             next_ps = self._next_ps()
             if next_ps >= HORIZON_PS:
@@ -212,11 +216,6 @@ class EventLoop:
             self._drain()
             if self._machine is not None and self._machine.next_ps == self.now:
                 self._machine.wake()
-            while self._settling:
-                self._settle()
-                self._drain()
-            if self._submitters:
-                self._hand_over()
 
     def finish(self, time_ps: int) -> None:
         """Bring idle models to ``time_ps``, the end of the simulation, for what they count over time."""

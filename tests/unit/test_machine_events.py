@@ -100,6 +100,29 @@ def test_requests_of_an_instant_are_sorted_and_handed_over_once() -> None:
     assert log == [("submit", 10, 10, 11, 20), ("done", 15, 10), ("done", 20, 11), ("done", 25, 20)]
 
 
+def test_an_instant_is_settled_between_its_events_and_its_requests() -> None:
+    """What settles comes once all events have happened; events that it makes happen before requests are handed over."""
+    log: list[tuple[Any, ...]] = []
+    event_loop = EventLoop()
+    model = event_loop.attach(Counter(log))
+
+    def settle() -> None:
+        log.append(("settled", event_loop.now))
+        event_loop.at(event_loop.now, lambda: log.append(("more", event_loop.now)))
+
+    def body(number: int) -> ProcessBody:
+        yield event_loop.timeout(10)
+        if number == 0:
+            event_loop.at_end(settle)
+        log.append(("event", number))
+        yield event_loop.submit(model, (number,), Ask(number, 5), PS)
+
+    for number in range(2):
+        event_loop.start(body(number))
+    event_loop.run()
+    assert log == [("event", 0), ("event", 1), ("settled", 10), ("more", 10), ("submit", 10, 0, 1)]
+
+
 def test_a_completion_comes_before_the_other_events_of_its_time() -> None:
     """Urgent at its own time, on the next edge of the receiver's clock."""
     log: list[tuple[Any, ...]] = []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from archsim.memory.chip_ports import ChipPorts
 from archsim.memory.memory_port import MemoryPort, PortFlow, PortStreams, UnevenBanks
+from archsim.memory.remembered_paces import FairPaces
 from archsim.memory.water_level import fair_paces
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import HORIZON_PS, EventLoop, ProcessBody
@@ -136,6 +137,12 @@ demands = st.dictionaries(st.integers(0, 3), nearly, min_size=1, max_size=4)
 @given(st.lists(demands, min_size=1, max_size=7))
 def test_paces_are_exact_where_rounded_numbers_are_equal(wanted: list[dict[int, Fraction]]) -> None:
     """Shares that differ by less than a floating-point number tells get the paces of the definition."""
+    flows, _ = on_ports(wanted)
+    assert fair_paces(flows) == by_definition(flows)
+
+
+def on_ports(wanted: list[dict[int, Fraction]]) -> tuple[list[PortFlow], list[MemoryPort]]:
+    """Commands with these shares, on ports of their own."""
     ports = [MemoryPort(str(number), 1) for number in range(4)]
     flows = []
     for number, want in enumerate(wanted):
@@ -144,7 +151,35 @@ def test_paces_are_exact_where_rounded_numbers_are_equal(wanted: list[dict[int, 
         flows.append(PortFlow(number, PortStreams(ChipPorts(EventLoop()), CLOCKS[0], 1, (), exact, rounded, 1), 0))
         for port, share in rounded:
             port.add(flows[-1], share)
-    assert fair_paces(flows) == by_definition(flows)
+    return flows, ports
+
+
+alike = st.sampled_from([Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**15), Fraction(2, 3), Fraction(1)])
+alike_demands = st.dictionaries(st.integers(0, 3), alike, min_size=1, max_size=3)
+
+
+@EXACT
+@given(st.lists(st.lists(alike_demands, min_size=1, max_size=5), min_size=2, max_size=6))
+def test_remembered_paces_are_those_of_the_definition(meetings: list[list[dict[int, Fraction]]]) -> None:
+    """One memory of paces over meetings that are alike, twice each on other ports, gives what each gets by itself."""
+    remembered = FairPaces()
+    for wanted in [*meetings, *meetings]:
+        flows, ports = on_ports(wanted)
+        overfull = [port for port in ports if port.overfull()]
+        paces = remembered.of(reversed(flows), overfull)
+        assert paces == by_definition(flows)
+        assert all(pace is paces[flows[0]] for pace in paces.values() if pace == paces[flows[0]])
+
+
+def test_starts_and_ends_of_an_instant_are_settled_together() -> None:
+    """Of ten commands that start together those that a port holds up have no end before the instant is over."""
+    event_loop = EventLoop()
+    everything, port = ChipPorts(event_loop), MemoryPort("p", 1)
+    streams = PortStreams(everything, CLOCKS[0], 4, (), {port: Fraction(1, 2)}, ((port, 0.5),), 4)
+    flows = [everything.begin(streams) for _ in range(10)]
+    assert [flow.event.triggered for flow in flows] == [number < 2 for number in range(10)]
+    event_loop.run()
+    assert [flow.end_ps for flow in flows] == [4 * 1000 * 10 // 2] * 10
 
 
 BANKS = 3
