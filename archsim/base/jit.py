@@ -93,26 +93,26 @@ PLACE = compiled.place(_sources_digest())  # where compiled code lie, None where
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
-def _part(function: _Function, **options: Any) -> _Function:
+def _made(kind: type[linking.Part], function: _Function, **options: Any) -> _Function:
     """A part of compiled code, unless nothing is compiled (NUMBA_DISABLE_JIT)."""
-    if numba.config.DISABLE_JIT:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    return cast(_Function, linking.Part(function, {**_OPTIONS, **options}))
+    return cast(_Function, kind(function, {**_OPTIONS, **options}))
 
 
 def njit(function: _Function) -> _Function:
     """A function that compiled code calls, without Python objects; it allocates nothing."""
-    return _part(function)
+    return _made(linking.Part, function)
 
 
 def allocating(function: _Function) -> _Function:
     """A function that compiled code calls, without Python objects; it may make arrays."""
-    return _part(function, _nrt=True)
+    return _made(linking.Part, function, _nrt=True)
 
 
 def inlined(function: _Function) -> _Function:
     """As njit, put in the place of each call; worth it where calls are the cost."""
-    return _part(function, forceinline=True)
+    return _made(linking.Part, function, forceinline=True)
 
 
 def entry(part: _Function) -> _Function:

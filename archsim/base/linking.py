@@ -41,10 +41,18 @@ class EntryLibrary(JITCodeLibrary):
         super().finalize()
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """Machine code and the names in it, without the intermediate code, of which Numba would link other functions."""
+        """Machine code and the names in it, without the intermediate code: nothing is linked with an entry."""
         name, kind, (machine_code, linked) = super().serialize_using_object_code()
-        return name, kind, (machine_code, _named(function.name for function in llvm.parse_bitcode(linked).functions
-                                                 if not function.is_declaration))
+        return (
+            name,
+            kind,
+            (
+                machine_code,
+                _named(
+                    function.name for function in llvm.parse_bitcode(linked).functions if not function.is_declaration
+                ),
+            ),
+        )
 
 
 def _reach(library: Any, found: dict[Any, None]) -> None:
@@ -89,6 +97,8 @@ class EntryCompiler(PartCompiler):
 class Part(CPUDispatcher):
     """A function that compiled code calls, compiled for the types of its arguments, whatever constants they are."""
 
+    _compiler: Any
+
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self.options = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True, **options}
         only = {**self.options, "no_cpython_wrapper": True}
@@ -104,10 +114,11 @@ class Part(CPUDispatcher):
         args, return_type = sigutils.normalize_signature(sig)
         if args not in self.overloads:
             with self._compiling_counter:
-                made = self._compiler.compile(args, return_type)
+                made: Any = self._compiler.compile(args, return_type)
             self.targetctx.insert_user_function(made.fndesc, made.fndesc, [made.library])
             self.overloads[args] = made._replace(entry_point=made.fndesc)
-        return self.overloads[args].entry_point
+        found: Any = self.overloads[args]
+        return found.entry_point
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         raise TypeError(f"{self.py_func.__qualname__} is called by compiled code alone: Python calls entries")
@@ -115,6 +126,8 @@ class Part(CPUDispatcher):
 
 class Entry(CPUDispatcher):
     """A part that Python calls too."""
+
+    _cache: Any
 
     def __init__(self, part: Part) -> None:
         super().__init__(part.py_func, targetoptions=part.options, pipeline_class=EntryCompiler)

@@ -162,7 +162,7 @@ def _mistake(function: Function, seed: int) -> Mutant:
 def _compiles(node: ast.stmt) -> bool:
     """Whether a function is a decorator that has Numba compile what it is given."""
     return isinstance(node, ast.FunctionDef) and any(
-        isinstance(part, ast.Attribute) and part.attr == "njit" for part in ast.walk(node)
+        isinstance(part, ast.Attribute) and part.attr in ("njit", "Part") for part in ast.walk(node)
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from archsim.base.errors import ConfigError, SimulationError
-from archsim.base.jit import njit
+from archsim.base.jit import entry, njit
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import by_name
 from archsim.facts.dram.device import ControllerPolicy, RowPolicy
@@ -254,6 +254,7 @@ def test_the_first_beat_of_the_fast_model_is_a_latency_after_the_request() -> No
     assert at_ps + cycle_ps(30) < found[0].first_beat_ps < at_ps + cycle_ps(200) < found[0].time_ps
 
 
+@entry
 @njit
 def _idle(feeds: Any) -> bool:
     found: bool = serve._is_idle(feeds[0])
@@ -276,4 +277,4 @@ def test_a_channel_is_idle_when_no_ring_holds_a_transfer(place: str) -> None:
 def test_a_burst_that_nobody_paces_may_be_taken_in_at_once() -> None:
     transfer = np.zeros(1, TRANSFER)[0]
     transfer["askers"] = np.full(ASKERS, NONE)
-    assert intake.offered(np.zeros(8, np.int64), transfer, 0) == 0
+    assert entry(intake.offered)(np.zeros(8, np.int64), transfer, 0) == 0

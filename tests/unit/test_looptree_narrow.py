@@ -11,16 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.base.errors import MappingError
+from archsim.base.jit import entry
 from mapper.looptree.conventions import ACCELFORGE
 from mapper.looptree.einsum import gemm
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 from mapper.looptree.search import optimal
-from mapper.looptree.search.branch import part
+from mapper.looptree.search.branch import least, part
+from mapper.looptree.search.branch import ranges as bounding
+from mapper.looptree.search.branch import tilings as tiling
 from mapper.looptree.search.branch.costing import COUNT, LARGEST, SUM
-from mapper.looptree.search.branch.least import combine, fill_parts, parts_of
 from mapper.looptree.search.branch.plan import FACTOR, MOST_DIMS, MOST_LOOPS, MOVING, NO_LOOP, PLAIN, TEMPORAL
-from mapper.looptree.search.branch.ranges import ranges, tighten
-from mapper.looptree.search.branch.tilings import ANY, tile_sizes, tilings
+from mapper.looptree.search.branch.tilings import ANY
 from mapper.looptree.search.branch.whole import ALL_BELOW, FREE_BELOW, every_up_to, partial_dims
 from mapper.looptree.search.objective import SAME, Objective
 from mapper.looptree.search.space import Space
@@ -28,6 +29,9 @@ from tests.oracles.brute_force import exhaustive
 from tests.tools.looptree_cases import cases
 
 ALL = frozenset("IWO")
+combine, fill_parts, parts_of = entry(least.combine), entry(least.fill_parts), entry(least.parts_of)
+ranges, tighten = entry(bounding.ranges), entry(bounding.tighten)
+tile_sizes, tilings = entry(tiling.tile_sizes), tiling.tilings
 # By number, extents and objective: the best of a problem whose enumeration takes over a minute, found by it.
 ENUMERATED = {(8, "{'m': 4, 'k': 4, 'n': 3}", "edp"): 34485.5318692573}
 
@@ -85,11 +89,11 @@ def figure_of(tiles: np.ndarray, extent: int, factor: np.ndarray) -> int:
 
 def bounds_of(factors: np.ndarray, loops: np.ndarray, extent: int, shares: np.ndarray, held: np.ndarray) -> np.ndarray:
     """The least that tilings within ranges contribute to every column of a group of one dim."""
-    parts, least = parts_of(factors, len(factors)), np.empty(len(factors))
+    parts, found = parts_of(factors, len(factors)), np.empty(len(factors))
     for d, most in enumerate((extent, 1)):
         fill_parts(parts, factors, len(factors), d, loops[d], most, shares[d], ANY, held)
-    combine(parts, factors, len(factors), loops, shares, True, least)
-    return least
+    combine(parts, factors, len(factors), loops, shares, True, found)
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from archsim.base.jit import entry
 from mapper.looptree.conventions import ACCELFORGE, ARCHSIM, Convention
 from mapper.looptree.einsum import Einsum, convolution
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 from mapper.looptree.search import optimal
+from mapper.looptree.search.branch import front
 from mapper.looptree.search.branch.axes import joined
 from mapper.looptree.search.branch.bounds import all_least, spatial
-from mapper.looptree.search.branch.front import best_rows
 from mapper.looptree.search.branch.join import Results
 from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.problem import problem_of
@@ -107,7 +108,7 @@ def test_the_rows_that_are_kept(seed: int) -> None:
     generator = np.random.default_rng(seed)
     rows = generator.integers(1, 6, (4 + 8 * seed, 3 + seed % 2)).astype(float)
     numbered = np.hstack((rows, np.arange(len(rows), dtype=float)[:, None]))
-    kept = best_rows(np.ascontiguousarray(numbered.T), rows.shape[1])
+    kept = entry(front.best_rows)(np.ascontiguousarray(numbered.T), rows.shape[1])
     assert (rows[kept[:, -1].astype(int)] == kept[:, :-1]).all()
     beaten = [(kept[:, :-1] <= row).all(axis=1) for row in kept[:, :-1]]
     assert np.array(beaten).sum() == len(kept)

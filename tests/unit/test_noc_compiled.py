@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archsim.base.jit import entry
 from archsim.facts.noc import routing
 from archsim.facts.noc.topologies import mesh, torus
 from archsim.facts.noc.topology import Topology
@@ -20,6 +21,7 @@ from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import DeliveredPackets, replay
 
 CYCLES = 1500
+push, pop, take_slow = entry(reserve.push), entry(reserve.pop), entry(reserve._take_slow)
 ROOM = 40_000
 
 
@@ -172,15 +174,15 @@ def test_late_turns_leave_their_heap_in_order(turns: list[tuple[int, int]], earl
     times, entries = np.zeros(len(turns), np.int64), np.zeros(len(turns), np.int64)
     kept: list[tuple[int, int]] = []
     size = 0
-    for count, (time, entry) in enumerate(turns):
-        size = reserve.push(times, entries, size, time, entry)
-        kept = sorted([*kept, (time, entry)])
+    for count, (time, what) in enumerate(turns):
+        size = push(times, entries, size, time, what)
+        kept = sorted([*kept, (time, what)])
         if count == early:
             assert (times[0], entries[0]) == kept.pop(0)
-            size = reserve.pop(times, entries, size)
+            size = pop(times, entries, size)
     while size:
         assert (times[0], entries[0]) == kept.pop(0)
-        size = reserve.pop(times, entries, size)
+        size = pop(times, entries, size)
     assert not kept
 
 
@@ -195,5 +197,5 @@ def test_flits_of_a_slow_link_arrive_one_after_the_other(numerator: int, denomin
         for _ in range(flits):
             free = max(free, at * denominator) + numerator
             ends.append(-(-free // denominator))
-        assert reserve._take_slow(output, flits, at) == (ends[-1] - ends[0] + 1, ends[0] - at - 1)
+        assert take_slow(output, flits, at) == (ends[-1] - ends[0] + 1, ends[0] - at - 1)
         assert output["until"] == free
