@@ -41,7 +41,7 @@ import numpy as np
 from archsim.base.arrays import IntArray
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
-from archsim.ir.records import RecordColumns, Records
+from archsim.ir.records import Records
 from archsim.ir.rows import Record
 from archsim.ir.timeline import Timeline, UnitState
 from archsim.sim.holders import IDLE, NOBODY, Holders, core_and_kind
@@ -84,6 +84,7 @@ class _Unit:
         self.records = records
         self.kind = core_and_kind(records.unit)[1]
         stretches, columns = records.stretches(), records.columns()
+        self.columns = columns
         work, self._waiter = holders.unit(records, stretches, columns)
         self.end_ps = columns.end_ps.copy()
         self.last = np.full(len(records), NOBODY)
@@ -100,8 +101,9 @@ class _Unit:
         self._work_starts: list[int] = stretches.start_ps[alone].tolist()
         self._work: list[int] = work[alone].tolist()
 
-    def plan(self, columns: RecordColumns, producer: IntArray, ended_ps: IntArray, last: IntArray) -> None:
+    def plan(self, producer: IntArray, ended_ps: IntArray, last: IntArray) -> None:
         """Say of each command its producing unit, when the command there ended, and its last holder."""
+        columns = self.columns
         before_ps = np.concatenate(([0], self.end_ps))[:-1]
         at = np.flatnonzero(columns.start_ps > before_ps)
         cells = (before_ps, columns.start_ps, producer, columns.critical_index, ended_ps, last, self._waiter)
@@ -179,11 +181,11 @@ def _look_back(units: Sequence[_Unit]) -> None:
     end_ps = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.end_ps for unit in units)])
     last = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.last for unit in units)])
     for unit in units:
-        columns = unit.records.columns()
+        columns = unit.columns
         of_names = np.array([numbers.get(name, -1) for name in unit.records.names])
         producer = np.where(columns.critical_unit < 0, -1, of_names[columns.critical_unit])
         at = np.where(producer < 0, 0, base[producer] + columns.critical_index)
-        unit.plan(columns, producer, end_ps[at], np.where(producer < 0, NOBODY, last[at]))
+        unit.plan(producer, end_ps[at], np.where(producer < 0, NOBODY, last[at]))
 
 
 def _run(units: Sequence[_Unit], number: int, count: int) -> None:
@@ -209,7 +211,7 @@ def _last_ends(units: Sequence[_Unit]) -> dict[str, list[tuple[int, str]]]:
     found: dict[str, dict[str, int]] = {}
     for unit in units:
         ends = found.setdefault(unit.kind, {})
-        text, at = np.unique(unit.records.columns().text[::-1], return_index=True)
+        text, at = np.unique(unit.columns.text[::-1], return_index=True)
         last_ps = unit.end_ps[::-1][at]
         for number, end_ps in zip(text.tolist(), last_ps.tolist(), strict=True):
             layer = unit.records.texts[number].layer

@@ -59,6 +59,7 @@ class Holders:
         self._holders = [_Holder(0, 0, 0, 0, 0, self._number["stall_dependency"], 0, 0)]
         self._waiters = [_Waiter(0, 0, 0, 0)]  # 0: who works
         self._states: dict[int, UnitState] = {}
+        self._of_work: dict[tuple[str, str], tuple[int, int, int, int]] = {}  # by op and phase
         self._tables: tuple[IntArray, IntArray] | None = None
 
     def unit(self, records: Records, stretches: CommandStretches, columns: RecordColumns) -> tuple[IntArray, IntArray]:
@@ -113,8 +114,11 @@ class Holders:
         return Timeline(starts_ps, number[state], [self._state(code, names) for code in found[order].tolist()])
 
     def _holder(self, core: int, kind: int, op: str, layer: str, role: str, phase: str) -> _Holder:
-        numbers = core, kind, self._name(layer), self._name(role)
-        return _Holder(*numbers, self._works(op, phase), self._cause(op, phase), self._stretch(phase), op == "MATMUL")
+        work = self._of_work.get((op, phase))
+        if work is None:
+            work = self._works(op, phase), self._cause(op, phase), self._stretch(phase), int(op == "MATMUL")
+            self._of_work[op, phase] = work
+        return _Holder(core, kind, self._name(layer), self._name(role), *work)
 
     def _works(self, op: str, phase: str) -> int:
         """What a unit that works is charged."""

@@ -111,9 +111,12 @@ def whole(shares: Mapping[str, Fraction], total: int) -> dict[str, int]:
 
 def _unit_slots(records: Records, array: Array, cube: AttributionCube, unit: str) -> Iterator[tuple[str, Fraction]]:
     peak = array.peak_macs_per_cycle
+    lost: dict[str, int] = {}
     for state, cycles in cube.cycles(unit, array.clock_hz).items():
-        if state.cause not in ("busy", "idle"):
-            yield state.cause, cycles * peak
+        lost[state.cause] = lost.get(state.cause, 0) + cycles
+    for cause, cycles in lost.items():
+        if cause not in ("busy", "idle"):
+            yield cause, cycles * peak
     columns, busy = records.columns(), _busy_cycles(records, array.clock_hz)
     matmul = np.array([text.op == "MATMUL" for text in records.texts], dtype=np.bool_)[columns.text]
     for slots in dict.fromkeys(columns.slots_per_cycle[matmul].tolist()):

@@ -10,7 +10,7 @@ from fixtures_result import make_result
 from fixtures_timeline import NS, activity, record
 
 from archsim.ir.activity import LinkFlits, NocStats
-from archsim.ir.rows import Record
+from archsim.ir.records import Records
 from archsim.report.charts.network import RAMP
 from archsim.report.charts.network import network as drawn
 from archsim.report.kit import svg
@@ -94,17 +94,18 @@ def test_cores_are_told_apart_and_engines_summed() -> None:
     assert _largest_wait(told | {"details": {}}).endswith("60 cycles over all layers.")
 
 
-def running(worked: Mapping[int, int], engine: str, layer: str = "conv") -> dict[str, list[Record]]:
+def running(worked: Mapping[int, int], engine: str, layer: str = "conv") -> dict[str, Records]:
     """Of each core one command of so many ns, from 100 ns on."""
     units = {f"core[{core}].{engine}": ns for core, ns in worked.items()}
-    return {unit: [record(unit, 0, (100, 100, 100 + ns), layer=layer)] if ns else [] for unit, ns in units.items()}
+    rows = {unit: [record(unit, 0, (100, 100, 100 + ns), layer=layer)] if ns else [] for unit, ns in units.items()}
+    return {unit: Records.of(unit, of_unit) for unit, of_unit in rows.items()}
 
 
 def test_of_many_cores_three_are_shown() -> None:
     """By their work on the layer inside the window, of equals by number; where none computes, by their moves."""
     worked = {core: 10 * (core % 5) for core in range(20)}  # 4 cores without work, 4 of 10, 20, 30 and 40
     computing = running(worked, "array") | running({3: 0, 5: 10**5}, "load")
-    cores = shown_cores(computing | {"host": []}, "conv", 0, 10**9)
+    cores = shown_cores(computing | {"host": Records("host")}, "conv", 0, 10**9)
     assert cores == {"of": 20, "working": 16, "busiest": 4, "middle": 2, "idlest": 16}
     assert cores_told(cores) == (
         "16 of 20 cores work on it; shown are the busiest (core[4]), one in the middle (core[2]) and the idlest of "

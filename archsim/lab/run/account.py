@@ -113,12 +113,15 @@ def _useful_cycles(activity: Activity, unit: str, array: Array) -> dict[str, Fra
     columns = records.columns()
     pace = Fraction(activity.clock_hz, array.clock_hz)
     found: dict[str, Fraction] = {}
-    for slots in np.unique(columns.slots_per_cycle).tolist():
+    for slots in filter(None, np.unique(columns.slots_per_cycle).tolist()):
         macs = np.zeros(len(records.texts), dtype=np.int64)
         np.add.at(macs, columns.text, np.where(columns.slots_per_cycle == slots, columns.macs, 0))
+        of_layer: dict[str, int] = {}
         for text, done in zip(records.texts, macs.tolist(), strict=True):
-            if done and slots:
-                found[text.layer] = found.get(text.layer, Fraction(0)) + Fraction(done, slots) * pace
+            of_layer[text.layer] = of_layer.get(text.layer, 0) + done
+        for layer, done in of_layer.items():
+            cycles = Fraction(done * pace.numerator, slots * pace.denominator)
+            found[layer] = found[layer] + cycles if layer in found else cycles
     return found
 
 

@@ -12,8 +12,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from archsim.ir.activity import Activity, edge_ps, to_cycles
 from archsim.ir.causes import CAUSES
+from archsim.ir.records import Records
 from archsim.ir.result import LayerResult
 from archsim.ir.rows import Record
 from archsim.ir.timeline import Timeline
@@ -24,7 +27,7 @@ from archsim.spec.network import queue_core
 ALL = 8  # cores that are all shown
 MOVERS = ("load", "store")  # engines that move; the others compute
 
-RecordsByUnit = Mapping[str, Sequence[Record]]
+RecordsByUnit = Mapping[str, Records]
 
 
 def shown_cores(records: RecordsByUnit, layer: str, low_ps: int, high_ps: int) -> ShownCores | None:
@@ -84,14 +87,13 @@ def _worked_ps(records: RecordsByUnit, layer: str, low_ps: int, high_ps: int, *,
     return found
 
 
-def _within(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> int:
-    total = 0
-    for record in records[bisect_right(records, low_ps, key=lambda record: record.end_ps) :]:
-        if record.start_ps >= high_ps:
-            break
-        if record.layer == layer:
-            total += min(record.end_ps, high_ps) - max(record.start_ps, low_ps)
-    return total
+def _within(records: Records, layer: str, low_ps: int, high_ps: int) -> int:
+    """Picoseconds in which a unit runs commands of a layer in [low, high)."""
+    columns = records.columns()
+    texts = [number for number, text in enumerate(records.texts) if text.layer == layer]
+    own = np.isin(columns.text, texts)
+    worked = np.minimum(columns.end_ps[own], high_ps) - np.maximum(columns.start_ps[own], low_ps)
+    return int(worked[worked > 0].sum())
 
 
 LAYERS = 4
