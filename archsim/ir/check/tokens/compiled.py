@@ -24,7 +24,7 @@ class SideColumns(NamedTuple):
 
 class SourceColumns(NamedTuple):
     """A row for each giver of each source, as in ``TokenSources``; those of what side s takes from ``of[s]`` to
-    ``of[s + 1]``. ``give``: the giver's side, -1 for none; ``several``: givers of its source, whose rows are neighbours.
+    ``of[s + 1]``. ``give``: the giver's side, -1 for none; ``several``: givers of its source; its rows are neighbours.
     """
 
     of: IntArray

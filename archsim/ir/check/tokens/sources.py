@@ -135,7 +135,8 @@ def _ordered(ledger: TokenLedger, take: IntArray, give: IntArray) -> bool:
     pairs = np.unique(one * len(given.start) + two)
     return all(
         not (
-            given.places[given.start[two] : given.start[two + 1]] < taken.places[taken.start[one] : taken.start[one + 1]]
+            given.places[given.start[two] : given.start[two + 1]]
+            < taken.places[taken.start[one] : taken.start[one + 1]]
         ).any()
         for one, two in zip((pairs // len(given.start)).tolist(), (pairs % len(given.start)).tolist(), strict=True)
     )
