@@ -117,7 +117,7 @@ def _alike(ledger: TokenLedger, take: IntArray, give: IntArray) -> BoolArray:
     """Whether two sides of as many tokens have as many in the same nests."""
     taken, given = ledger.taken, ledger.given
     sizes = taken.first[take + 1] - taken.first[take]
-    found = sizes == given.first[give + 1] - given.first[give]
+    found: BoolArray = sizes == given.first[give + 1] - given.first[give]
     for rank in range(int(sizes.max(initial=0))):
         rows = np.flatnonzero(found & (sizes > rank))
         one, two = taken.first[take[rows]] + rank, given.first[give[rows]] + rank
