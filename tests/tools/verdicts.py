@@ -78,7 +78,13 @@ def _drawn(count: int, start: int) -> list[Case]:
     found: list[Case] = []
 
     @seed(start)
-    @settings(max_examples=count, phases=[Phase.generate], database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=count,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(programs())
     def draw(program: Program) -> None:
         found.append((f"drawn {len(found)}", program, chip()))
@@ -107,7 +113,9 @@ def mutated(program: Program, pick: random.Random) -> Program:
     return program
 
 
-def _each(body: tuple[ProgramNode, ...], at: list[int], change: Callable[[ProgramNode], Any]) -> tuple[ProgramNode, ...]:
+def _each(
+    body: tuple[ProgramNode, ...], at: list[int], change: Callable[[ProgramNode], Any]
+) -> tuple[ProgramNode, ...]:
     """A body in which ``change`` replaces node number ``at[0]``, loops counted before what is in them, by some."""
     found: list[ProgramNode] = []
     for node in body:
@@ -126,7 +134,9 @@ def _nodes(body: tuple[ProgramNode, ...]) -> list[ProgramNode]:
     return [each for node in body for each in (node, *(_nodes(node.body) if isinstance(node, CommandLoop) else ()))]
 
 
-def _changed(program: Program, pick: random.Random, fits: Callable[[ProgramNode], bool], change: Callable[[Any], Any]) -> Program:
+def _changed(
+    program: Program, pick: random.Random, fits: Callable[[ProgramNode], bool], change: Callable[[Any], Any]
+) -> Program:
     """With one node that ``fits`` changed."""
     queues = list(program.queues)
     places = [(q, n) for q, queue in enumerate(queues) for n, node in enumerate(_nodes(queue.body)) if fits(node)]
@@ -217,7 +227,9 @@ def _wrong_regions(program: Program, pick: random.Random) -> Program:
 
 def _wrong_trips(program: Program, pick: random.Random) -> Program:
     return _changed(
-        program, pick, lambda node: isinstance(node, CommandLoop),
+        program,
+        pick,
+        lambda node: isinstance(node, CommandLoop),
         lambda loop: [replace(loop, trips=max(1, loop.trips + pick.choice((-1, 1, 1))))],
     )
 
@@ -243,24 +255,35 @@ def _wrong_stores(program: Program, pick: random.Random) -> Program:
         ring = rings[number]
         others = [queue.name for queue in program.queues if queue.name not in (ring.writer, *ring.readers)]
         more = [{"readers": (*ring.readers, pick.choice(others))}] if others else []
-        rings[number] = replace(ring, **pick.choice([
-            {"slots": max(1, ring.slots + pick.choice((-1, 1)))},
-            {"slot_bytes": max(1, ring.slot_bytes + pick.choice((-4, -1, 4)))},
-            {"base": ring.base + pick.choice((-256, -64, 64, 256))},
-            {"base": pick.choice(rings).base},
-            {"retain": pick.choice((0, 1, ring.slot_bytes // 2))},
-            *more,
-        ]))
+        rings[number] = replace(
+            ring,
+            **pick.choice(
+                [
+                    {"slots": max(1, ring.slots + pick.choice((-1, 1)))},
+                    {"slot_bytes": max(1, ring.slot_bytes + pick.choice((-4, -1, 4)))},
+                    {"base": ring.base + pick.choice((-256, -64, 64, 256))},
+                    {"base": pick.choice(rings).base},
+                    {"retain": pick.choice((0, 1, ring.slot_bytes // 2))},
+                    *more,
+                ]
+            ),
+        )
     elif kind == 1 and semaphores:
         number = pick.randrange(len(semaphores))
         semaphores[number] = replace(semaphores[number], initial=semaphores[number].initial + 1)
     elif tensors:
         number = pick.randrange(len(tensors))
         tensor = tensors[number]
-        tensors[number] = replace(tensor, **pick.choice([
-            {"preloaded": not tensor.preloaded}, {"base": tensor.base + pick.choice((-64, 64, 256))},
-            {"base": pick.choice(tensors).base},
-        ]))
+        tensors[number] = replace(
+            tensor,
+            **pick.choice(
+                [
+                    {"preloaded": not tensor.preloaded},
+                    {"base": tensor.base + pick.choice((-64, 64, 256))},
+                    {"base": pick.choice(tensors).base},
+                ]
+            ),
+        )
     return replace(program, rings=tuple(rings), tensors=tuple(tensors), semaphores=tuple(semaphores))
 
 
@@ -281,8 +304,16 @@ def _wrong_extents(program: Program, pick: random.Random) -> Program:
 
 
 _MISTAKES: list[Callable[[Program, random.Random], Program]] = [
-    _wrong_tokens, _wrong_tokens, _wrong_tokens, _moved_tokens, _wrong_regions, _wrong_trips, _wrong_nodes,
-    _wrong_stores, _wrong_stores, _wrong_extents,
+    _wrong_tokens,
+    _wrong_tokens,
+    _wrong_tokens,
+    _moved_tokens,
+    _wrong_regions,
+    _wrong_trips,
+    _wrong_nodes,
+    _wrong_stores,
+    _wrong_stores,
+    _wrong_extents,
 ]
 
 

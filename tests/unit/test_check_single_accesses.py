@@ -11,7 +11,7 @@ import pytest
 
 from archsim.base.errors import ProgramError
 from archsim.ir.check.hazards.accesses import READS, WRITES, AccessTable
-from archsim.ir.check.hazards.collect import collect
+from archsim.ir.check.hazards.collect import collect, operands_of
 from archsim.ir.check.hazards.intervals import SingleAccesses, inside_written
 from archsim.ir.check.tokens.ledger import build_ledger
 from archsim.ir.check.tokens.run import HappensBefore, run_tokens
@@ -34,7 +34,7 @@ def judged() -> Iterator[tuple[AccessTable, HappensBefore]]:
 def accesses_of(program: Program) -> tuple[AccessTable, HappensBefore] | None:
     try:
         ledger = build_ledger(program)
-        return collect(program, ledger), run_tokens(ledger)
+        return collect(operands_of(program, ledger)), run_tokens(ledger)
     except (ProgramError, KeyError, IndexError, StopIteration):
         return None
 
@@ -74,7 +74,9 @@ def comes_around(uses: AccessTable, order: HappensBefore, reads: int) -> bool:
 
 def is_unsure(uses: AccessTable, order: HappensBefore, reads: int) -> bool:
     """Whether a read is not inside what is written, or some of that may come later and no equal write before."""
-    inside = inside_written(uses)[int(uses.groups.begin[reads]) : int(uses.groups.end[reads])].tolist()
+    inside = inside_written(uses.groups, uses.group, uses.low, uses.high)[
+        int(uses.groups.begin[reads]) : int(uses.groups.end[reads])
+    ].tolist()
     for (then, low, high), held in zip(rows(uses, reads), inside, strict=True):
         earlier, same = held, False
         for writes in writers(uses, reads):

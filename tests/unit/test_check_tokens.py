@@ -10,7 +10,6 @@ from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.ir.check.tokens.ledger import build_ledger
 from archsim.ir.check.tokens.run import HappensBefore, run_tokens
-from archsim.ir.check.tokens.sources import NEVER, TokenNeeds, telling
 from tests.unit.fixtures_check import chip
 
 HEAD = """
@@ -225,13 +224,3 @@ def test_clocks_hold_in_random_interleavings() -> None:
             for token, n in ledger.steps[queue][done[queue]].waits:
                 taken[queue, token] += n
             done[queue] += 1
-
-
-def test_needs_of_thousands_of_queues_are_told_apart() -> None:
-    """What an earlier need of the same queue and giver implies is left out, whatever the numbers of the queues."""
-    queue, at = np.array([0, 0, 0, 1, 1]), np.array([4, 5, 6, 2, 3])
-    giver, index = np.array([1, 1, 1, 0, 0]), np.array([7, 3, 9, 1, NEVER])
-    few = telling(TokenNeeds(queue, at, giver, index), 2)
-    many = telling(TokenNeeds(1000 * (queue + 1), at, 1000 * (giver + 1), index), 3000)
-    assert few.at.tolist() == many.at.tolist() == [4, 6, 2, 3]
-    assert many.index.tolist() == few.index.tolist() == [7, 9, 1, NEVER]

@@ -163,8 +163,8 @@ class AccessGroups:
     low: IntArray
     high: IntArray
 
-    def pick(self, keep: NDArray[np.bool_]) -> AccessGroups:
-        """Those where ``keep`` holds."""
+    def pick(self, keep: NDArray[np.bool_] | IntArray) -> AccessGroups:
+        """Those where ``keep`` holds, or of these numbers."""
         return AccessGroups(*(getattr(self, name)[keep] for name in self.__slots__))
 
 

@@ -64,7 +64,7 @@ class DistinctBounds:
 
 def _small(column: IntArray) -> IntArray:
     """The same column, which takes no room if it is one number."""
-    if column[0] != column[-1] or (column != column[0]).any():
+    if len(column) <= LONG or column[0] != column[-1] or (column != column[0]).any():
         return column
     return np.broadcast_to(column[0], column.shape)
 
@@ -188,29 +188,16 @@ OperandTouch = tuple[
 _START = {"MATMUL": "bias", "mac": "in2"}  # what accumulates (operation or vector function): where it begins
 
 
-class OperandColumn(NamedTuple):
-    """One operand of one command text. ``offset``: its constant one; ``touch``: which it is of the text's.
-
-    ``begin`` of the nest in the queue; ``rank`` of the text there; ``bounds``: number of what its runs touch. ``few``:
-    whether its runs are.
-    """
-
-    store: int
-    kind: AccessKind
-    queue: int
-    begin: int
-    offset: int
-    rank: int
-    touch: int
-    few: bool
-    bounds: int
+STORE, KIND, QUEUE, BEGIN, OFFSET, RANK, TOUCH, FEW_RUNS, BOUNDS = range(9)  # columns of an operand
 
 
 @dataclass(frozen=True)
 class OperandTable:
-    """All operands of command texts that touch anything, as the Program has them: ``columns`` as of ``OperandColumn``,
-    shape (operands, columns).
+    """All operands of command texts that touch anything, as the Program has them.
 
+    ``columns``, shape (operands, 9): numbers of the STORE and the QUEUE, the KIND of access, the BEGIN of the nest in
+    the queue, the constant OFFSET, the RANK of the text in the queue, which TOUCH of the text's it is, whether its runs
+    are few (FEW_RUNS), and the number of its BOUNDS.
     ``items``: tensors and rings by store number. ``bounds``: the distinct ones, by number.
     """
 
@@ -224,9 +211,7 @@ class OperandTable:
     @cached_property
     def ends(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Of each operand its first and last command, and the first byte and the end of all that it touches."""
-        found = [
-            (int(at[0]), int(at[-1]), int(low.min()), int(high.max())) for at, low, high in self.bounds
-        ]
+        found = [(int(at[0]), int(at[-1]), int(low.min()), int(high.max())) for at, low, high in self.bounds]
         first, last, low, high = np.array(found, dtype=np.int64).reshape(-1, 4)[self.columns[:, BOUNDS]].T
         begin, offset = self.columns[:, BEGIN], self.columns[:, OFFSET]
         return first + begin, last + begin, low + offset, high + offset
@@ -239,11 +224,15 @@ class OperandTable:
         begin = np.flatnonzero(np.diff(keys, prepend=-1))
         head = self.columns[order[begin]]
         spans = (
-            np.minimum.reduceat(first[order], begin),
-            np.maximum.reduceat(last[order], begin),
-            np.minimum.reduceat(low[order], begin),
-            np.maximum.reduceat(high[order], begin),
-        ) if len(begin) else (first, last, low, high)
+            (
+                np.minimum.reduceat(first[order], begin),
+                np.maximum.reduceat(last[order], begin),
+                np.minimum.reduceat(low[order], begin),
+                np.maximum.reduceat(high[order], begin),
+            )
+            if len(begin)
+            else (first, last, low, high)
+        )
         return AccessGroups(
             head[:, STORE], head[:, KIND], head[:, QUEUE], begin, np.append(begin, len(keys))[1:], *spans
         )
@@ -281,11 +270,8 @@ class OperandTable:
     def of_stores(self, wanted: BoolArray) -> OperandTable:
         """The operands that touch the ``wanted`` stores."""
         rows = np.flatnonzero(wanted[self.columns[:, STORE]])
-        regions, texts = ([column[row] for row in rows.tolist()] for column in (self.regions, self.texts))
+        regions, texts = [self.regions[row] for row in rows.tolist()], [self.texts[row] for row in rows.tolist()]
         return replace(self, regions=regions, texts=texts, columns=self.columns[rows])
-
-
-STORE, KIND, QUEUE, BEGIN, OFFSET, RANK, TOUCH, FEW_RUNS, BOUNDS = range(len(OperandColumn._fields))
 
 
 def operands_of(program: Program, ledger: TokenLedger) -> OperandTable:
@@ -334,7 +320,7 @@ class _Found:
         self.known = EvaluatedTexts()
         self.regions: list[Region] = []
         self.texts: list[NestText] = []
-        self.columns: list[OperandColumn] = []
+        self.columns: list[int] = []  # those of one operand after those of another
 
     def add(self, queue: int, rank: int, text: NestText) -> None:
         """Append what a command text of ``queue`` does to its operands."""
@@ -348,11 +334,11 @@ class _Found:
                 store, offset = self.numbers[region.store], region.offset.const
                 self.regions.append(region)
                 self.texts.append(text)
-                self.columns.append(OperandColumn(store, kind, queue, begin, offset, rank, touch, few, bounds))
+                self.columns += (store, kind, queue, begin, offset, rank, touch, few, bounds)
 
     def table(self) -> OperandTable:
         """All of them."""
-        columns = np.array(self.columns, dtype=np.int64).reshape(-1, len(OperandColumn._fields))
+        columns = np.array(self.columns, dtype=np.int64).reshape(-1, BOUNDS + 1)
         return OperandTable(self.ledger, self.items, self.regions, self.texts, columns, self.known.bounds.found)
 
 
@@ -413,9 +399,7 @@ def _refuse_first(
     )
 
 
-def _refuse_early(
-    table: OperandTable, region: IntArray, index: IntArray, group: IntArray, shift: IntArray
-) -> NoReturn:
+def _refuse_early(table: OperandTable, region: IntArray, index: IntArray, group: IntArray, shift: IntArray) -> NoReturn:
     """Say of the first group, by its first access, that touches a ring before a slot of it is taken."""
     early = np.unique(group[shift < 0])
     rows = np.flatnonzero(np.isin(group, early))

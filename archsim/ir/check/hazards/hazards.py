@@ -15,7 +15,7 @@ Where tensors and rings share addresses, all accesses of the earlier one happen 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from archsim.ir.check.hazards.accesses import (
 from archsim.ir.check.hazards.bytes import owned_apart
 from archsim.ir.check.hazards.collect import OperandTable, collect
 from archsim.ir.check.hazards.intervals import (
+    OpenGroups,
     SingleAccesses,
     check_race,
     check_reuse,
@@ -49,8 +50,8 @@ from archsim.ir.program import PlacedTensor
 
 def check_hazards(table: OperandTable, order: HappensBefore) -> None:
     """Raise ProgramError for the first race, early reuse or read of unwritten bytes."""
-    uses = collect(table.of_stores(open_stores(table, order)))
-    left, single = leave_open(uses.items, uses.groups, order, outside_written(uses)), SingleAccesses(uses, order)
+    uses, left = _left_open(table, order)
+    single = SingleAccesses(uses, order)
     for number, pairs in _by_store(uses, single.racing(_turned(uses, _unowned(uses, left.races)))):
         _check_races(uses, order, number, pairs)
     reused = set(uses.groups.store[left.reused[single.reused(left.reused)]].tolist())
@@ -63,26 +64,40 @@ def check_hazards(table: OperandTable, order: HappensBefore) -> None:
             check_written(store, order, uses.accesses(int(group)))
 
 
-def open_stores(table: OperandTable, order: HappensBefore) -> BoolArray:
-    """Stores whose accesses are to be looked at: rings that their protocol does not prove, and tensors of which the
-    order of all that queues do with them leaves anything open."""
+def _left_open(table: OperandTable, order: HappensBefore) -> tuple[AccessTable, OpenGroups]:
+    """The accesses of stores that leave anything open, and what: rings that their protocol does not prove, and tensors
+    of which the order of all that queues do with them does not settle it."""
     tensors = len(table.items) - len(table.ledger.program.rings)
-    found = np.append(np.zeros(tensors, dtype=np.bool_), ~rightly_used(table))
     groups = table.groups.pick(table.groups.store < tensors)
-    left = leave_open(table.items, groups, order, _outside(table, groups))
-    found[groups.store[left.races[:, 0]]] = True
-    found[groups.store[left.unsure]] = True
-    return found
+    ordered = leave_open(table.items, groups, order, _outside(table, groups))
+    wanted = np.append(np.zeros(tensors, dtype=np.bool_), ~rightly_used(table))
+    wanted[groups.store[ordered.races[:, 0]]] = True
+    wanted[groups.store[ordered.unsure]] = True
+    uses = collect(table.of_stores(wanted))
+    rings = np.flatnonzero(uses.groups.store >= tensors)
+    taped = leave_open(uses.items, uses.groups.pick(rings), order, outside_written(uses)[rings])
+    place = _places(uses, groups)
+    return uses, OpenGroups(
+        np.concatenate((place[ordered.races], rings[taped.races])),
+        rings[taped.reused],
+        np.concatenate((place[ordered.unsure], rings[taped.unsure])),
+    )
+
+
+def _places(uses: AccessTable, groups: AccessGroups) -> IntArray:
+    """Where ``groups`` of operands stand among those of accesses, as far as they do."""
+    queues = len(uses.ledger.steps)
+    known, wanted = ((each.store * 3 + each.kind) * queues + each.queue for each in (uses.groups, groups))
+    return np.searchsorted(known, wanted)
 
 
 def _outside(table: OperandTable, groups: AccessGroups) -> BoolArray:
     """Groups of reads of tensors, some of which do not lie in one stretch of all that is written there, whenever."""
-    written = np.zeros(len(table.items), dtype=np.bool_)
-    written[[number for number, item in enumerate(table.items) if not getattr(item, "preloaded", False)]] = True
+    loaded = np.array([getattr(item, "preloaded", False) for item in table.items], dtype=np.bool_)
     sizes = groups.end - groups.begin
     rows = table.order[np.arange(int(sizes.sum())) + np.repeat(groups.begin - (np.cumsum(sizes) - sizes), sizes)]
     group = np.repeat(np.arange(len(sizes)), sizes)
-    keep = written[groups.store[group]]
+    keep = ~loaded[groups.store[group]]
     which, low, high = table.intervals(rows[keep])
     group = group[keep][which]
     outside = np.zeros(len(groups.store), dtype=np.bool_)
@@ -126,29 +141,27 @@ def _check_races(uses: AccessTable, order: HappensBefore, number: int, pairs: In
 
 def check_overlap(table: OperandTable, order: HappensBefore) -> None:
     """Raise ProgramError for two stores of one memory that share bytes while both are in use."""
-    inside: dict[str, list[int]] = {}
-    for number, item in enumerate(table.items):
-        inside.setdefault(item.memory, []).append(number)
-    crowded = []
-    for numbers in inside.values():
-        numbers.sort(key=lambda number: table.items[number].base)
-        above = _above([table.items[number] for number in numbers])
-        if (above > np.arange(1, len(numbers) + 1)).any():
-            crowded.append((np.array(numbers), above))
-    for (numbers, above), (last, first) in zip(crowded, _ends(table, [stores for stores, _ in crowded], order), strict=True):
-        _check_memory(table, numbers, above, (last, first), order)
-
-
-def _above(items: Sequence[PlacedTensor | Ring]) -> IntArray:
-    """Of items by base address: the number of the first one that lies above each."""
-    base = np.array([item.base for item in items])
-    return np.searchsorted(base, np.array([item.base + item.size_bytes for item in items]), side="left")
+    items = table.items
+    numbers = {name: number for number, name in enumerate(dict.fromkeys([item.memory for item in items]))}
+    memory = np.array([numbers[item.memory] for item in items], dtype=np.int64)
+    base = np.array([item.base for item in items], dtype=np.int64)
+    end = base + np.array([item.size_bytes for item in items], dtype=np.int64)
+    stores = np.lexsort((base, memory))
+    begins = np.searchsorted(memory[stores], np.arange(len(numbers) + 1)).tolist()
+    groups = np.argsort(memory[table.groups.store], kind="stable")
+    firsts = np.searchsorted(memory[table.groups.store][groups], np.arange(len(numbers) + 1)).tolist()
+    for number in range(len(numbers)):
+        inside = stores[begins[number] : begins[number + 1]]
+        above = np.searchsorted(base[inside], end[inside], side="left")
+        if (above > np.arange(1, len(inside) + 1)).any():
+            ends = _ends(table, inside, groups[firsts[number] : firsts[number + 1]], order)
+            _check_memory(table, inside, above, ends, order)
 
 
 def _check_memory(
     table: OperandTable, stores: IntArray, above: IntArray, ends: tuple[IntArray, IntArray], order: HappensBefore
 ) -> None:
-    """``stores`` of one memory by base address; ``ends`` of them."""
+    """``stores`` of one memory by base address, the first one that lies ``above`` each, and their ``ends``."""
     last, first = ends
     for one, two in pairs_below(above):
         rest = np.flatnonzero(~_before(last, first, one, two))
@@ -165,41 +178,28 @@ def _before(last: IntArray, first: IntArray, one: IntArray, two: IntArray) -> ND
     return before
 
 
-def _ends(
-    table: OperandTable, memories: Sequence[IntArray], order: HappensBefore
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Of the stores of each memory, by queue and store: the last command that touches it (-1: none), and how many have
-    surely ended before anything is written there (-1 if it is preloaded: at time 0).
+def _ends(table: OperandTable, stores: IntArray, used: IntArray, order: HappensBefore) -> tuple[IntArray, IntArray]:
+    """By queue and store: the last command that touches it (-1: none), and how many have surely ended before anything
+    is written there (-1 if it is preloaded: at time 0).
 
-    Queues are those that use one of them, and the first.
+    ``used``: the groups of these stores. Queues are those that use one of them, and the first.
     """
-    groups = table.groups
-    place, memory = np.zeros(len(table.items), dtype=np.int64), np.full(len(table.items), -1, dtype=np.int64)
-    for number, stores in enumerate(memories):
-        memory[stores], place[stores] = number, np.arange(len(stores))
-    by_memory = np.argsort(memory[groups.store], kind="stable")
-    begins = np.searchsorted(memory[groups.store][by_memory], np.arange(len(memories) + 1))
-    used = [by_memory[begins[number] : begins[number + 1]] for number in range(len(memories))]
-    queues = [np.union1d(groups.queue[found], np.arange(min(1, len(order.counts)))) for found in used]
-    changes = [found[groups.kind[found] != READS] for found in used]
-    sizes = [len(change) * len(queue) for change, queue in zip(changes, queues, strict=True)]
-    asking = _joined([np.repeat(change, len(queue)) for change, queue in zip(changes, queues, strict=True)])
-    others = _joined([np.tile(queue, len(change)) for change, queue in zip(changes, queues, strict=True)])
-    ended = order.ended(groups.queue[asking], groups.first[asking], others)
-    parts = np.split(ended, np.cumsum(sizes))
-    for stores, found, queue, change, part in zip(memories, used, queues, changes, parts, strict=False):
-        column = np.searchsorted(queue, groups.queue[found])
-        last = np.full((len(queue), len(stores)), -1, dtype=np.int64)
-        np.maximum.at(last, (column, place[groups.store[found]]), groups.last[found])
-        first = np.repeat(order.counts[queue][:, None], len(stores), axis=1)
-        for starts, ends in zip(first, part.reshape(len(change), len(queue)).T, strict=True):
-            np.minimum.at(starts, place[groups.store[change]], ends)
-        first[:, [getattr(table.items[number], "preloaded", False) for number in stores.tolist()]] = -1
-        yield last, first
-
-
-def _joined(parts: Sequence[IntArray]) -> IntArray:
-    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+    groups = table.groups.pick(used)
+    place = np.empty(len(table.items), dtype=np.int64)
+    place[stores] = np.arange(len(stores))
+    queues = np.union1d(groups.queue, np.arange(min(1, len(order.counts))))
+    last = np.full((len(queues), len(stores)), -1, dtype=np.int64)
+    np.maximum.at(last, (np.searchsorted(queues, groups.queue), place[groups.store]), groups.last)
+    first = np.repeat(order.counts[queues][:, None], len(stores), axis=1)
+    changes = groups.pick(groups.kind != READS)
+    if len(changes.store):
+        by_store = np.argsort(place[changes.store], kind="stable")
+        written = place[changes.store][by_store]
+        begin = np.flatnonzero(np.diff(written, prepend=-1))
+        ended = order.clocks(changes.queue[by_store], changes.first[by_store])[:, queues]
+        first[:, written[begin]] = np.minimum.reduceat(ended, begin, axis=0).T
+    first[:, [getattr(table.items[number], "preloaded", False) for number in stores.tolist()]] = -1
+    return last, first
 
 
 def _refuse(table: OperandTable, first: int, second: int, order: HappensBefore) -> None:

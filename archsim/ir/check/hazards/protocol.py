@@ -106,12 +106,10 @@ def _rows(table: OperandTable, users: RingUsers) -> tuple[IntArray, IntArray]:
     touches = np.stack(
         (user, touched[:, BEGIN], touched[:, KIND] + TOUCHES, touched[:, BOUNDS], touched[:, OFFSET]), axis=1
     )
-    rows = np.concatenate(
-        (_parts(ledger.taken, takes, TAKES), _parts(ledger.given, gives, GIVES), touches)
-    )
+    rows = np.concatenate((_parts(ledger.taken, takes, TAKES), _parts(ledger.given, gives, GIVES), touches))
     rows = rows[np.lexsort(rows.T[::-1])]
     first = np.searchsorted(rows[:, 0], np.arange(len(users.ring) + 1))
-    opens = rows[np.minimum(first[:-1], max(len(rows) - 1, 0)), 1] if len(rows) else np.zeros(len(users.ring))
+    opens = rows[np.minimum(first[:-1], max(len(rows) - 1, 0)), 1] if len(rows) else np.zeros_like(users.ring)
     rows[:, 1] -= np.repeat(opens, np.diff(first))
     return rows[:, 1:], first
 
@@ -130,14 +128,14 @@ def _parts(sides: TokenSides, keys: IntArray, what: int) -> IntArray:
 class _Touches(NamedTuple):
     """Accesses in order: command, first byte, end, kind, and the slot that is held."""
 
-    index: IntArray
+    at: IntArray
     low: IntArray
     high: IntArray
     kind: IntArray
     slot: IntArray
 
-    def pick(self, keep: BoolArray) -> _Touches:
-        """Those where ``keep`` holds."""
+    def pick(self, keep: BoolArray | IntArray) -> _Touches:
+        """Those where ``keep`` holds, or of these numbers."""
         return _Touches(*(column[keep] for column in self))
 
 
@@ -146,7 +144,7 @@ def _slot_bytes(table: OperandTable, rows: IntArray, writes: bool) -> SlotBytes 
     takes = _commands(table.ledger.taken, rows[rows[:, 1] == TAKES])
     gives = _commands(table.ledger.given, rows[rows[:, 1] == GIVES])
     touches = _touches_of(table, rows[rows[:, 1] >= TOUCHES], takes)
-    signalled = np.searchsorted(gives, touches.index, side="left")
+    signalled = np.searchsorted(gives, touches.at, side="left")
     if len(gives) != len(takes) or (touches.slot < 0).any() or (signalled > touches.slot).any():
         return None
     if (touches.kind == SCATTERS).any():
@@ -202,7 +200,7 @@ def _read_after(touches: _Touches) -> bool:
     """Whether the writer reads only what it has written before in the same slot, byte for byte the same interval."""
     if not (touches.kind == READS).any():
         return True
-    order = np.lexsort((touches.kind, touches.index, touches.high, touches.low, touches.slot))
+    order = np.lexsort((touches.kind, touches.at, touches.high, touches.low, touches.slot))
     slot, low, high = touches.slot[order], touches.low[order], touches.high[order]
     opens = np.ones(len(order), dtype=np.bool_)
     opens[1:] = (np.diff(slot) != 0) | (np.diff(low) != 0) | (np.diff(high) != 0)

@@ -24,7 +24,7 @@ class SideColumns(NamedTuple):
 
 class SourceColumns(NamedTuple):
     """A row for each giver of each source, as in ``TokenSources``; those of what side s takes from ``of[s]`` to
-    ``of[s + 1]``. ``give``: the giver's side, -1 for none; ``several``: givers of its source, whose rows are neighbours.
+    ``of[s + 1]``. ``give``: the giver's side, -1 for none; ``several``: givers of its source; its rows are neighbours.
     """
 
     of: IntArray
@@ -81,7 +81,7 @@ def count_below(sides: SideColumns, side: int, index: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return sides.before[part] + low - sides.start[run]
+    return int(sides.before[part] + low - sides.start[run])
 
 
 @njit
@@ -95,7 +95,7 @@ def command_of(sides: SideColumns, side: int, number: int) -> int:
         else:
             high = middle
     part = low - 1
-    return sides.begin[part] + sides.places[sides.start[sides.run[part]] + number - sides.before[part]]
+    return int(sides.begin[part] + sides.places[sides.start[sides.run[part]] + number - sides.before[part]])
 
 
 @njit
@@ -139,11 +139,11 @@ def _advance(taken: SideColumns, given: SideColumns, sources: SourceColumns, sta
         state.done[queue] = begin + place
         for at in range(first, last):
             if not _is_met(taken, given, sources, state, state.parts[at], place):
-                return state.done[queue] > started
+                return bool(state.done[queue] > started)
         for at in range(first, last):
             state.next[state.parts[at]] = _behind(taken, state, state.parts[at], place)
     state.done[queue] = state.counts[queue]
-    return state.done[queue] > started
+    return bool(state.done[queue] > started)
 
 
 @njit
@@ -152,7 +152,7 @@ def _behind(taken: SideColumns, state: RunState, part: int, place: int) -> int:
     at, end = state.next[part], taken.start[taken.run[part] + 1]
     while at < end and taken.places[at] == place:
         at += 1
-    return at
+    return int(at)
 
 
 @njit
@@ -196,7 +196,7 @@ def _is_given(given: SideColumns, sources: SourceColumns, state: RunState, row: 
         part += 1
     state.cursor[row] = part
     place = given.places[given.start[given.run[part]] + number - given.before[part]]
-    return given.begin[part] + place < state.done[sources.giver[row]]
+    return bool(given.begin[part] + place < state.done[sources.giver[row]])
 
 
 @njit

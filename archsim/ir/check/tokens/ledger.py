@@ -19,7 +19,6 @@ from archsim.ir.check.tokens.places import TokenSides, taken_and_given
 from archsim.ir.check.tokens.unrolled import UnrolledNests, UnrolledQueue
 from archsim.ir.program import Program, Ring
 
-
 NOBODY = -1  # queue number of the taker of a token that no queue waits for
 
 Givers = tuple[tuple[int, Sequence[int]], ...]

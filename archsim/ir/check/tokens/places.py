@@ -56,7 +56,7 @@ class TokenSides:
     def find(self, key: IntArray) -> IntArray:
         """Number of the side of each ``key``; -1 where the queue takes, or gives, none of the token."""
         at = np.searchsorted(self.key, key)
-        there = np.append(self.key, -1)[at] == key
+        there = (key >= 0) & (np.append(self.key, -1)[at] == key)
         return np.where(there, at, -1)
 
     def nth(self, side: IntArray, number: IntArray) -> IntArray:
@@ -143,8 +143,11 @@ class _Found:
     def add(self, queue: int, text: NestText, tokens: Sequence[Token]) -> None:
         """Append what a command text of ``queue`` takes, or gives."""
         numbers, run_of, first = self.numbers, self.runs.of, queue * len(self.numbers)
+        every = run_of(text, (), 1)
         self.key += [first + numbers[token.name] for token in tokens]
-        self.run += [run_of(text, token.when, token.n) for token in tokens]
+        self.run += [
+            every if token.n == 1 and not token.when else run_of(text, token.when, token.n) for token in tokens
+        ]
         self.begin += [text.begin] * len(tokens)
 
     def sides(self) -> TokenSides:

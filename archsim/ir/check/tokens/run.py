@@ -19,7 +19,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from archsim.base.arrays import AnyArray, IntArray
+from archsim.base.arrays import AnyArray, BoolArray, IntArray
 from archsim.base.errors import ProgramError
 from archsim.ir.check.tokens.compiled import (
     FollowColumns,
@@ -139,7 +139,10 @@ def _run(ledger: TokenLedger, sources: TokenSources, counts: IntArray) -> IntArr
     take = sources.take[rows]
     columns = SourceColumns(
         np.searchsorted(take, np.arange(sides + 1)),
-        sources.give[rows], sources.giver[rows], sources.initial[rows], sources.givers[rows],
+        sources.give[rows],
+        sources.giver[rows],
+        sources.initial[rows],
+        sources.givers[rows],
     )
     side = np.repeat(np.arange(sides), np.diff(taken.first))
     owner = taken.queue[side]
@@ -147,9 +150,20 @@ def _run(ledger: TokenLedger, sources: TokenSources, counts: IntArray) -> IntArr
     of = np.searchsorted(owner[parts], np.arange(queues + 1))
     nothing = np.full(len(take), -1, dtype=np.int64)
     state = RunState(
-        of=of, parts=parts, at=of[:-1].copy(), next=taken.start[taken.run], done=np.zeros_like(counts), counts=counts,
-        ready=numbers.copy(), waiting=np.ones_like(counts), cursor=nothing.copy(), asleep=np.full(queues, -1, dtype=np.int64),
-        after=nothing, listed=np.zeros_like(nothing), taker=sources.taker[rows], side=side,
+        of=of,
+        parts=parts,
+        at=of[:-1].copy(),
+        next=taken.start[taken.run],
+        done=np.zeros_like(counts),
+        counts=counts,
+        ready=numbers.copy(),
+        waiting=np.ones_like(counts),
+        cursor=nothing.copy(),
+        asleep=np.full(queues, -1, dtype=np.int64),
+        after=nothing,
+        listed=np.zeros_like(nothing),
+        taker=sources.taker[rows],
+        side=side,
     )
     run_queues(taken.columns, ledger.given.columns, columns, state)
     return state.done
@@ -165,7 +179,20 @@ def _follows(ledger: TokenLedger, sources: TokenSources, queues: int) -> FollowC
     opens, closes = taken.nth(take, spare), taken.nth(take, taken.total[take] - 1)
     last = given.nth(give, own - 1)
     taker = sources.taker[rows]
+    giver = sources.giver[rows]
     order = np.lexsort((opens, taker))
+    order = order[_telling(taker[order] * queues + giver[order], last[order], (opens == closes)[order])]
     of = np.searchsorted(taker[order], np.arange(queues + 1))
-    columns = (take, give, sources.giver[rows], spare, opens, closes, last)
+    columns = (take, give, giver, spare, opens, closes, last)
     return FollowColumns(of, *(column[order] for column in columns))
+
+
+def _telling(pair: IntArray, last: IntArray, once: BoolArray) -> BoolArray:
+    """Rows that say more than the ``once`` needed before them of the same ``pair`` of queues; all of several tokens."""
+    rows = np.flatnonzero(once)
+    order = rows[np.argsort(pair[rows], kind="stable")]
+    _, number = np.unique(pair[order], return_inverse=True)
+    high = number * (int(last.max(initial=0)) + 1) + last[order]
+    kept = np.ones(len(last), dtype=np.bool_)
+    kept[order[1:]] = high[1:] > np.maximum.accumulate(high)[:-1]
+    return kept

@@ -117,7 +117,7 @@ def _alike(ledger: TokenLedger, take: IntArray, give: IntArray) -> BoolArray:
     """Whether two sides of as many tokens have as many in the same nests."""
     taken, given = ledger.taken, ledger.given
     sizes = taken.first[take + 1] - taken.first[take]
-    found = sizes == given.first[give + 1] - given.first[give]
+    found: BoolArray = sizes == given.first[give + 1] - given.first[give]
     for rank in range(int(sizes.max(initial=0))):
         rows = np.flatnonzero(found & (sizes > rank))
         one, two = taken.first[take[rows]] + rank, given.first[give[rows]] + rank
@@ -135,7 +135,8 @@ def _ordered(ledger: TokenLedger, take: IntArray, give: IntArray) -> bool:
     pairs = np.unique(one * len(given.start) + two)
     return all(
         not (
-            given.places[given.start[two] : given.start[two + 1]] < taken.places[taken.start[one] : taken.start[one + 1]]
+            given.places[given.start[two] : given.start[two + 1]]
+            < taken.places[taken.start[one] : taken.start[one + 1]]
         ).any()
         for one, two in zip((pairs // len(given.start)).tolist(), (pairs % len(given.start)).tolist(), strict=True)
     )
