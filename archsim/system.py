@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from archsim.base.errors import ProgramError, SimulationError
 from archsim.base.progress import stretch
 from archsim.host.runtime import HostRuntime
-from archsim.ir.activity import Activity
+from archsim.ir.activity import Activity, edge_ps
 from archsim.ir.program import Program, Queue
 from archsim.ir.records import Records
 from archsim.ir.unroll import count_commands
@@ -123,7 +123,8 @@ class Machine:
         tables = ProgramTables(program, facts, stores.tape)
         cores = architecture.cores if architecture.noc is not None else 1
         self._core = ports.core = CompiledCore(
-            tables, engines, self._event_loop, cores, lambda streams, placed: stream_facts(streams, placed=placed),
+            tables, engines, self._event_loop, cores, edge_ps(architecture.dma.setup_cycles, architecture.dma.clock_hz),
+            lambda streams, placed: stream_facts(streams, placed=placed),
             trace=self._trace,
         )  # fmt: skip
         stores.connect(self._core)

@@ -115,7 +115,8 @@ class CoreSink:
 
 
 class CompiledCore:
-    """``engines`` by queue run the commands of ``tables``; ``facts_of``: of streams, those of them that are placed.
+    """``engines`` by queue run the commands of ``tables``; ``least_setup_ps``: what a move takes at least before it asks
+    a DRAM or a network; ``facts_of``: of streams, those of them that are placed.
 
     Raises UnsupportedError for what it cannot run.
     """
@@ -126,6 +127,7 @@ class CompiledCore:
         engines: Mapping[str, CoreEngine],
         event_loop: EventLoop,
         cores: int,
+        least_setup_ps: int,
         facts_of: Callable[[Any, bool], StreamFacts],
         trace: bool,
     ) -> None:
@@ -150,8 +152,10 @@ class CompiledCore:
         self._outside: dict[int, TokenSink] = {}
         self._counts = {"DEMANDS": 0, "STREAMS": 0, "SHARES": 0, "CONFLICTS": 0, "LOADS": 0}
         self._awake = False
+        self.submits_ps = 0  # nothing is asked of a model before
         self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
         self.arena = self._built(commands_in(tables.queues))
+        self.arena.m[k.LEAST_SETUP_PS] = least_setup_ps
         event_loop.join(self)
 
     def _built(self, commands: int) -> Arena:
@@ -263,6 +267,7 @@ class CompiledCore:
                 break
             self._more_room()
         m = arena.m
+        self.submits_ps = int(m[k.SUBMITS_PS])
         self.next_ps = int(m[m[k.EVENTS_AT]]) if m[k.EVENT_COUNT] else IDLE_PS
         if asked:
             self._event_loop.reach(int(m[k.NOW]))

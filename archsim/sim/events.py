@@ -71,6 +71,10 @@ class AheadMachine(Protocol):
     def next_ps(self) -> int:
         """When the next instant is in which it has something to do."""
 
+    @property
+    def submits_ps(self) -> int:
+        """Before when it gives no model anything to do."""
+
     def run_ahead(self, until_ps: int) -> int:
         """Run by itself up to ``until_ps``, or to the first instant in which others have something to do then; the
         instant reached."""
@@ -267,7 +271,9 @@ class EventLoop:
         """Run the models up to the next event and schedule what completes before or at it."""
         queue = self._env._queue
         while True:
-            bound = self._next_ps()
+            bound = int(queue[0][0]) if queue else HORIZON_PS
+            if self._machine is not None:
+                bound = min(bound, self._machine.submits_ps)
             first = None
             first_ps = limit = bound
             for port in self._ports:

@@ -39,7 +39,20 @@ def run(m: Any, x: Any, r: Any, until: int) -> int:
                 m[k.NOW] = m[m[k.EVENTS_AT]]
         else:
             break
+    _look_ahead(m)
     return int(m[k.ASKED_COUNT])
+
+
+@njit
+def _look_ahead(m: Any) -> None:
+    """Find SUBMITS_PS, before which nothing is asked of a DRAM or a network: a move asks when it is ready, and one that
+    has not begun yet is ready its descriptor later."""
+    events, first = m[k.EVENTS_AT], k.NEVER
+    for event in range(m[k.EVENT_COUNT]):
+        row = events + event * k.EVENT_WIDTH
+        after = 0 if m[row + 2] == k.QUEUE_READY else m[k.LEAST_SETUP_PS]
+        first = min(first, m[row] + after)
+    m[k.SUBMITS_PS] = first
 
 
 @njit
