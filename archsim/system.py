@@ -140,7 +140,8 @@ class Machine:
         self._simulate()
         records = {queue.name: queue.records for queue in queues}
         if self._core is not None:
-            records = self._core.records() | records
+            records |= self._core.records()
+            records = {queue.name: records[queue.name] for queue in self._program.queues}
             self._core.settle_bills()
             self._tally.streams(self._core.streamed())
         total_ps = max((rows[-1].end_ps for rows in records.values() if rows), default=0)

@@ -555,7 +555,7 @@ class CompiledCore:
         numbers, firsts = np.unique(rows[:, 0], return_index=True)
         parts = {number: part for (part, _), number in self._memories.shared.items()}
         own = {number: part for (part, _), number in self._memories.own.items()}
-        for number, part in zip(numbers.tolist(), np.split(rows[:, 1:], firsts[1:]), strict=True):
+        for number, part in zip(numbers.tolist(), np.split(rows[:, 1:], firsts)[1:], strict=True):
             if number < SHARED:
                 yield parts[number], part
             else:

@@ -163,13 +163,19 @@ class ProgramTables:
         row[k.OPERANDS_END] = len(self.rows["OPERANDS"])
         row[k.PLACES] = len(self.rows["PLACES"])
         for place, region in enumerate(regions):
-            granule = facts.granule(self._stores[region.store].memory)
+            granule = facts.granule(self._store(region).memory)
             if granule > 1:
                 self.rows["PLACES"].append((row[k.OPERANDS] + place, granule))
         row[k.PLACES_END] = len(self.rows["PLACES"])
         clips, places = row[k.CLIPS_END] - row[k.CLIPS], row[k.PLACES_END] - row[k.PLACES]
         if row[k.EXTENTS_END] - row[k.EXTENTS] + 2 * clips + places + 3 > k.KEY_WIDTH:
             raise UnsupportedError(f"{command.name} has too many extents, clips and places")
+
+    def _store(self, region: Region) -> PlacedTensor | Ring:
+        store = self._stores.get(region.store)
+        if store is None:
+            raise UnsupportedError(f"there is no '{region.store}'")
+        return store
 
     def bits(self, when: When, depths: Mapping[str, int]) -> Bits:
         """Which edges of loops matter to a condition, and which of them are to be there."""
@@ -221,7 +227,7 @@ class ProgramTables:
     def _site(self, region: Region, queue: Queue) -> int:
         key = "site", region.store, queue.name
         if key not in self._kept:
-            store, rows = self._stores[region.store], self.rows["SITES"]
+            store, rows = self._store(region), self.rows["SITES"]
             self._kept[key] = len(rows)
             if isinstance(store, Ring):
                 counter, tape = self._tokens.slots(store, queue.name), k.NONE
@@ -254,7 +260,7 @@ class ProgramTables:
         key = "operand", region.store, region.operand, region.element_bytes, region.strides, id(region.clips), core
         found = self._kept.get(key)
         if found is None:
-            store = self._stores[region.store]
+            store = self._store(region)
             memory = store.memory
             if core is not None and core_of(memory) == core:
                 memory = part_of(memory) + OWN
@@ -275,6 +281,7 @@ class _Tokens:
         self._counters: dict[tuple[str, str], int] = {}  # by queue and token
         self._sinks: dict[tuple[str, str], list[tuple[int, int, str]]] = {}  # by giver and token
         program = tables.program
+        self._semaphores = {semaphore.name for semaphore in program.semaphores}
         self._takers = _takers(program)
         given = _given(program)
         for semaphore in program.semaphores:
@@ -318,7 +325,9 @@ class _Tokens:
             return found
         taker = self._takers.get(token)
         if taker is None:
-            return []
+            if token in self._semaphores:
+                return []
+            raise UnsupportedError(f"{queue} signals '{token}', which is not for it")
         if taker in self._tables.facts:
             return [(k.TO_COUNTER, self._counters[taker, token], taker)]
         outside = self._tables.outside

@@ -75,7 +75,7 @@ class Fixed:
 @pytest.fixture(autouse=True)
 def fixed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     SENT.clear()
-    monkeypatch.setattr("archsim.system.Network", Fixed)
+    monkeypatch.setattr("archsim.noc.network.Network", Fixed)
     yield
 
 
