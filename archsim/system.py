@@ -48,7 +48,7 @@ def simulate(program: Program, architecture: Architecture, *, trace_bandwidth: b
     cannot run, ConfigError for a part that cannot be built, SimulationError for deadlock (who waits for whom) and
     token underflow.
     """
-    if COMPILED_FROM <= sum(map(count_commands, program.queues)):
+    if sum(map(count_commands, program.queues)) >= COMPILED_FROM:
         try:
             return Machine(program, architecture, trace=trace_bandwidth, compiled=True).run()
         except (UnsupportedError, GivenUpError):
@@ -62,9 +62,7 @@ COMPILED_FROM = int(__import__("os").environ.get("COMPILED_FROM", "1000000000"))
 class Machine:
     """The parts of one chip, loaded with one Program."""
 
-    def __init__(
-        self, program: Program, architecture: Architecture, *, trace: bool, compiled: bool = False
-    ) -> None:
+    def __init__(self, program: Program, architecture: Architecture, *, trace: bool, compiled: bool = False) -> None:
         """``compiled``: queues, engines and ports run in compiled code; raises UnsupportedError where they cannot."""
         self._program = program
         self._architecture = architecture
@@ -115,9 +113,7 @@ class Machine:
         """All queues but the host's in compiled code."""
         program, architecture = self._program, self._architecture
         engines = {
-            queue.name: self._engine(rank, queue)
-            for rank, queue in enumerate(program.queues)
-            if queue.engine != "host"
+            queue.name: self._engine(rank, queue) for rank, queue in enumerate(program.queues) if queue.engine != "host"
         }
         facts = {name: _facts(engine) for name, engine in engines.items()}
         tables = ProgramTables(program, facts, stores.tape)

@@ -185,7 +185,12 @@ class CompiledCore:
                 arena.table(name)[: len(found)] = found
         m = arena.m
         m[k.QUEUE_COUNT], m[k.DEPTHS], m[k.LAYERS] = queues, tables.depth, max(1, len(tables.layers))
-        m[k.OWN_PORTS], m[k.PORTS_OF_CORE], m[k.OWN_MEMORIES], m[k.MEMORIES_OF_CORE] = SHARED, OWN_MOST, SHARED, OWN_MOST
+        m[k.OWN_PORTS], m[k.PORTS_OF_CORE], m[k.OWN_MEMORIES], m[k.MEMORIES_OF_CORE] = (
+            SHARED,
+            OWN_MOST,
+            SHARED,
+            OWN_MOST,
+        )
         m[k.MOST_SHARES], m[k.MOST_DEMANDS], m[k.MOST_TURNS] = shares, 16, self._cores + 16
         self._rooms(arena)
         arena.table("PLAN_TABLE")[:] = k.NONE
@@ -542,9 +547,7 @@ class CompiledCore:
                 (rows[part, 1:5], units[part], rows[part, 6], macs[part], slots[part], done[part] - first)
             )
             last = int(done[part.stop - 1]) if part.stop > part.start else first
-            found[queue.name] = Records.filled(
-                queue.name, self.tables.texts[q], names, cells, phases[first:last, 1:3]
-            )
+            found[queue.name] = Records.filled(queue.name, self.tables.texts[q], names, cells, phases[first:last, 1:3])
         return found
 
     def streamed(self) -> Iterable[tuple[str, Any]]:

@@ -12,7 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.ir.program import Affine, Command, CommandLoop, PlacedTensor, Program, ProgramNode, Queue, Region, Ring, When
+from archsim.ir.program import (
+    Affine,
+    Command,
+    CommandLoop,
+    PlacedTensor,
+    Program,
+    ProgramNode,
+    Queue,
+    Region,
+    Ring,
+    When,
+)
 from archsim.ir.records import CommandText
 from archsim.ir.unroll import count_commands, count_runs
 from archsim.sim.clock import ClockDomain
