@@ -121,7 +121,7 @@ def entry(part: _Function) -> _Function:
     """
     if not isinstance(part, linking.Part):
         return part
-    made = linking.Entry(part)
+    made = linking.EntryPoint(part)
     if PLACE is not None:
         made._cache = compiled.CompiledCache(made.py_func, PLACE)
     return cast(_Function, made)

@@ -124,7 +124,7 @@ class Part(CPUDispatcher):
         raise TypeError(f"{self.py_func.__qualname__} is called by compiled code alone: Python calls entries")
 
 
-class Entry(CPUDispatcher):
+class EntryPoint(CPUDispatcher):
     """A part that Python calls too."""
 
     _cache: Any

@@ -147,7 +147,12 @@ def compiled_by(folder: Path, *command: str) -> list[str]:
 TRACE = "cycle,address,write\n0,0,R\n5,64,W\n"
 ENTRIES = {
     ("dram", "trace.csv", "--standard", "ddr4", "--speed", "2400"): ["replay.replay"],
-    ("run", "eye_tracking", "--on", "edge_npu"): ["serve.advance"],
+    ("run", "eye_tracking", "--on", "edge_npu"): [
+        "compiled.clocks_at",
+        "compiled.ended_before",
+        "compiled.run_queues",
+        "serve.advance",
+    ],
     ("noc", "--topology", "mesh", "--shape", "2x2", "--rates", "0.1"): [
         "knuth.pass_fractions",
         "knuth.pass_integers",
