@@ -28,12 +28,9 @@ from archsim.ir.records import CommandText
 from archsim.ir.unroll import count_commands, count_runs
 from archsim.sim.clock import ClockDomain
 from archsim.sim.compiled import layout as k
+from archsim.sim.given_up import UnsuitedError
 from archsim.sim.plans import OWN
 from archsim.spec.network import core_of, part_of
-
-
-class UnsupportedError(Exception):
-    """The compiled machine cannot run a Program; the machine of processes can."""
 
 
 class QueueFacts(NamedTuple):
@@ -68,7 +65,17 @@ class ProgramTables:
     outside: dict[tuple[str, str], int] = field(default_factory=dict)  # tokens that queues outside take: their sinks
 
     def __post_init__(self) -> None:
-        names = ("NODES", "COMMANDS", "WAITS", "SIGNALS", "EXTENTS", "AFFINES", "TERMS", "CLIPS", "PLACES")
+        names: tuple[str, ...] = (
+            "NODES",
+            "COMMANDS",
+            "WAITS",
+            "SIGNALS",
+            "EXTENTS",
+            "AFFINES",
+            "TERMS",
+            "CLIPS",
+            "PLACES",
+        )
         names += ("OPERANDS", "SITES", "TAPES", "QUEUES", "COUNTERS", "RINGS", "RELEASES", "GUARDS", "CLOCKS")
         self.rows = {name: [] for name in names}
         self.queues = [queue for queue in self.program.queues if queue.name in self.facts]
@@ -77,9 +84,8 @@ class ProgramTables:
         self.units, self.ranks = [queue.name for queue in self.program.queues], ranks
         self.clocks: dict[tuple[int, int], int] = {}
         self.depth = 1
-        self._stores: dict[str, PlacedTensor | Ring] = {
-            store.name: store for store in (*self.program.tensors, *self.program.rings)
-        }
+        self._stores: dict[str, PlacedTensor | Ring] = {store.name: store for store in self.program.tensors}
+        self._stores |= {ring.name: ring for ring in self.program.rings}
         self._kept: dict[Any, Any] = {}
         self._sorts: dict[Any, int] = {}
         self._tokens = _Tokens(self)
@@ -111,7 +117,7 @@ class ProgramTables:
             ps = 10**12 // np.gcd(10**12, clock.hz)
             edges = clock.hz // np.gcd(10**12, clock.hz)
             if int(ps) * int(edges) >= 1 << 62:
-                raise UnsupportedError(f"a clock of {clock.hz} Hz")
+                raise UnsuitedError(f"a clock of {clock.hz} Hz")
             self.clocks[key] = len(self.clocks)
             self.rows["CLOCKS"].append((int(ps), int(edges), clock.sync_stages))
         return self.clocks[key]
@@ -180,12 +186,12 @@ class ProgramTables:
         row[k.PLACES_END] = len(self.rows["PLACES"])
         clips, places = row[k.CLIPS_END] - row[k.CLIPS], row[k.PLACES_END] - row[k.PLACES]
         if row[k.EXTENTS_END] - row[k.EXTENTS] + 2 * clips + places + 3 > k.KEY_WIDTH:
-            raise UnsupportedError(f"{command.name} has too many extents, clips and places")
+            raise UnsuitedError(f"{command.name} has too many extents, clips and places")
 
     def _store(self, region: Region) -> PlacedTensor | Ring:
         store = self._stores.get(region.store)
         if store is None:
-            raise UnsupportedError(f"there is no '{region.store}'")
+            raise UnsuitedError(f"there is no '{region.store}'")
         return store
 
     def bits(self, when: When, depths: Mapping[str, int]) -> Bits:
@@ -308,11 +314,11 @@ class _Tokens:
         rows = self._tables.rows["WAITS"]
         first = len(rows)
         if len({token.name for token in command.waits}) < len(command.waits):
-            raise UnsupportedError(f"{command.name} waits for a token by several names")
+            raise UnsuitedError(f"{command.name} waits for a token by several names")
         for token in command.waits:
             counter = self._counters.get((queue.name, token.name))
             if counter is None:
-                raise UnsupportedError(f"{command.name} waits for '{token.name}', which it does not take")
+                raise UnsuitedError(f"{command.name} waits for '{token.name}', which it does not take")
             if token.n:
                 rows.append((*self._tables.bits(token.when, depths), counter, token.n))
         return first, len(rows)
@@ -338,7 +344,7 @@ class _Tokens:
         if taker is None:
             if token in self._semaphores:
                 return []
-            raise UnsupportedError(f"{queue} signals '{token}', which is not for it")
+            raise UnsuitedError(f"{queue} signals '{token}', which is not for it")
         if taker in self._tables.facts:
             return [(k.TO_COUNTER, self._counters[taker, token], taker)]
         outside = self._tables.outside
@@ -348,15 +354,15 @@ class _Tokens:
         """The counter of the slots of a ring that a queue takes."""
         counter = self._counters.get((queue, f"{ring.name}.free" if queue == ring.writer else f"{ring.name}.full"))
         if counter is None:
-            raise UnsupportedError(f"{queue} touches ring '{ring.name}' without taking slots of it")
+            raise UnsuitedError(f"{queue} touches ring '{ring.name}' without taking slots of it")
         return counter
 
     def _add_ring(self, ring: Ring) -> None:
         tables = self._tables
         if not all(name in tables.facts for name in (ring.writer, *ring.readers)):
-            raise UnsupportedError(f"ring '{ring.name}' of a queue outside")
+            raise UnsuitedError(f"ring '{ring.name}' of a queue outside")
         if not ring.readers:
-            raise UnsupportedError(f"ring '{ring.name}' has no readers")
+            raise UnsuitedError(f"ring '{ring.name}' has no readers")
         free = self._add_counter(ring.writer, f"{ring.name}.free", ring.slots, ring.slots)
         number, releases = len(tables.rows["RINGS"]), tables.rows["RELEASES"]
         first = len(releases)
@@ -395,7 +401,7 @@ def _takers(program: Program) -> dict[str, str]:
         for command, _ in _commands(queue.body, {}):
             for token in command.waits:
                 if token.name in semaphores and found.setdefault(token.name, queue.name) != queue.name:
-                    raise UnsupportedError(f"semaphore '{token.name}' has two takers")
+                    raise UnsuitedError(f"semaphore '{token.name}' has two takers")
     return found
 
 

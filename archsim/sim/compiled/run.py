@@ -285,7 +285,7 @@ def _move_phases(m: Any, queue: int, plan: int, first: int, now: int) -> None:
 
 @njit
 def _phase(m: Any, name: int, until_ps: int, queue: int) -> None:
-    """A phase of the command that ends now, unless it is empty (``Records.add``); RECORD is where the last one ended."""
+    """A phase of the command that ends now, unless it is empty (``Records.add``); RECORD: where the last one ended."""
     if until_ps > m[queue + k.RECORD]:
         m[queue + k.RECORD] = min(until_ps, m[k.NOW])
         row = m[k.PHASES_AT] + m[k.PHASE_COUNT] * k.PHASE_WIDTH
