@@ -22,13 +22,10 @@ from archsim.memory.dma import DmaEngine
 from archsim.memory.memory_port import PortStreams
 from archsim.memory.offchip import OffChip
 from archsim.memory.scratchpad import Scratchpads
-from archsim.memory.stream_facts import stream_facts
 from archsim.pe.core import compute_engine, core_number, idle_names
-from archsim.sim.compiled_core import CompiledCore, GivenUpError
 from archsim.sim.deadlock import report
 from archsim.sim.events import EventLoop, ProcessBody
-from archsim.sim.outside_wiring import OutsideWiring
-from archsim.sim.program_tables import ProgramTables, QueueFacts, UnsupportedError
+from archsim.sim.given_up import GivenUpError
 from archsim.sim.protocols import Engine
 from archsim.sim.queue import CommandQueue, PipelinedQueue
 from archsim.sim.stores import OperandStores
@@ -39,6 +36,13 @@ from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
     from archsim.noc.fabric import Fabric
+    from archsim.sim.compiled_core import CompiledCore
+    from archsim.sim.program_tables import QueueFacts
+
+COMPILED_FROM = 20_000
+"""Commands from which on a Program runs on the compiled machine: to compile that takes some 8 s on an empty cache,
+which so many commands are worth. Both machines give the same Activity.
+"""
 
 
 def simulate(program: Program, architecture: Architecture, *, trace_bandwidth: bool = True) -> Activity:
@@ -48,24 +52,19 @@ def simulate(program: Program, architecture: Architecture, *, trace_bandwidth: b
     cannot run, ConfigError for a part that cannot be built, SimulationError for deadlock (who waits for whom) and
     token underflow.
     """
-    if COMPILED_FROM <= sum(map(count_commands, program.queues)):
+    if sum(map(count_commands, program.queues)) >= COMPILED_FROM:
         try:
             return Machine(program, architecture, trace=trace_bandwidth, compiled=True).run()
-        except (UnsupportedError, GivenUpError):
+        except GivenUpError:
             pass  # the machine of processes runs it, or says what is wrong
     return Machine(program, architecture, trace=trace_bandwidth).run()
-
-
-COMPILED_FROM = int(__import__("os").environ.get("COMPILED_FROM", "1000000000"))  # commands
 
 
 class Machine:
     """The parts of one chip, loaded with one Program."""
 
-    def __init__(
-        self, program: Program, architecture: Architecture, *, trace: bool, compiled: bool = False
-    ) -> None:
-        """``compiled``: queues, engines and ports run in compiled code; raises UnsupportedError where they cannot."""
+    def __init__(self, program: Program, architecture: Architecture, *, trace: bool, compiled: bool = False) -> None:
+        """``compiled``: queues, engines and ports run in compiled code; raises UnsuitedError where they cannot."""
         self._program = program
         self._architecture = architecture
         self._event_loop = EventLoop()
@@ -113,11 +112,14 @@ class Machine:
 
     def _compile(self, stores: OperandStores, ports: LatePorts) -> None:
         """All queues but the host's in compiled code."""
+        from archsim.memory.stream_facts import stream_facts
+        from archsim.sim.compiled_core import CompiledCore
+        from archsim.sim.outside_wiring import OutsideWiring
+        from archsim.sim.program_tables import ProgramTables
+
         program, architecture = self._program, self._architecture
-        engines = {
-            queue.name: self._engine(rank, queue)
-            for rank, queue in enumerate(program.queues)
-            if queue.engine != "host"
+        engines: dict[str, Any] = {
+            queue.name: self._engine(rank, queue) for rank, queue in enumerate(program.queues) if queue.engine != "host"
         }
         facts = {name: _facts(engine) for name, engine in engines.items()}
         tables = ProgramTables(program, facts, stores.tape)
@@ -140,7 +142,8 @@ class Machine:
         self._simulate()
         records = {queue.name: queue.records for queue in queues}
         if self._core is not None:
-            records = self._core.records() | records
+            records |= self._core.records()
+            records = {queue.name: records[queue.name] for queue in self._program.queues}
             self._core.settle_bills()
             self._tally.streams(self._core.streamed())
         total_ps = max((rows[-1].end_ps for rows in records.values() if rows), default=0)
@@ -233,6 +236,8 @@ class LatePorts:
 
 
 def _facts(engine: Any) -> QueueFacts:
+    from archsim.sim.program_tables import QueueFacts
+
     planned = frozenset((*engine.plan_ops, "SETUP"))
     return QueueFacts(engine.clock, engine.core, engine.family, engine.storage.address_granule, planned)
 

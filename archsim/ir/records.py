@@ -81,7 +81,9 @@ class Records(Sequence[Record]):
         return found
 
     @classmethod
-    def filled(cls, unit: str, texts: Iterable[CommandText], names: Iterable[str], cells: IntArray, phases: IntArray) -> Records:
+    def filled(
+        cls, unit: str, texts: Iterable[CommandText], names: Iterable[str], cells: IntArray, phases: IntArray
+    ) -> Records:
         """From columns: ``cells`` as of RecordColumns, a row a command; ``phases``: name and end of each, in order."""
         found = cls(unit)
         found.texts, found.names = list(texts), list(names)

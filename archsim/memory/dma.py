@@ -161,7 +161,9 @@ class DmaEngine(TileEngine):
         """Start what a move does in DRAM and on the network, at its place in this instant."""
         plan = self._moves.of(step, self.places(step))
         legs = [(leg, self._submit(step, leg, number)) for number, leg in enumerate(plan.legs)]
-        return MoveTransfers(legs, self._crossings.begin(step, plan.routes) if self._crossings and plan.routes else None)
+        return MoveTransfers(
+            legs, self._crossings.begin(step, plan.routes) if self._crossings and plan.routes else None
+        )
 
     def _submit(self, step: Step, leg: DramSide, number: int) -> Event:
         region = step.operand(leg.operand)

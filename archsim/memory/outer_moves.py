@@ -40,7 +40,7 @@ class DramMove:
         dram, at = leg.dram, address + leg.shift
         leg.drop(at)
 
-        def end(event: Event) -> None:
+        def end(event: Any) -> None:
             dram.charge(layer, event.value)
             ended()
 
@@ -67,7 +67,7 @@ class ShippedMove:
             nonlocal left
             left -= 1
             if not left:
-                travelled(0, event.env.now)
+                travelled(0, int(event.env.now))
 
         for number, load in enumerate(loads, 1):
             self._send((rank, index, number), layer, load, clock).callbacks.append(end)

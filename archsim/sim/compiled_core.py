@@ -22,7 +22,8 @@ from archsim.sim.compiled.exact import PRIME, exact
 from archsim.sim.compiled.run import run
 from archsim.sim.compiled.text import write_key
 from archsim.sim.events import Event, EventLoop, ProcessBody
-from archsim.sim.program_tables import ProgramTables, UnsupportedError, commands_in
+from archsim.sim.given_up import GivenUpError, UnsuitedError
+from archsim.sim.program_tables import ProgramTables, commands_in
 from archsim.sim.protocols import CommandStreams, PlanFacts, StreamFacts
 from archsim.sim.tokens import TokenArrival, TokenSink
 from archsim.spec.network import core_of, part_of
@@ -32,10 +33,6 @@ FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
 SHARED, OWN_MOST = 256, 32  # ports, or memories, that cores share, and those of a core
 PLANS = 1024  # at first
 IDLE_PS = 1 << 62
-
-
-class GivenUpError(Exception):
-    """The compiled machine cannot go on: what it was asked cannot be told apart, or a Program is wrong."""
 
 
 class CoreEngine(Protocol):
@@ -75,7 +72,7 @@ class Instances(NamedTuple):
 def _found(numbers: dict[tuple[str, str], int], key: tuple[str, str], most: int) -> int:
     number = numbers.setdefault(key, len(numbers))
     if number >= most:
-        raise UnsupportedError(f"more than {most} ports or memories")
+        raise UnsuitedError(f"more than {most} ports or memories")
     return number
 
 
@@ -115,10 +112,11 @@ class CoreSink:
 
 
 class CompiledCore:
-    """``engines`` by queue run the commands of ``tables``; ``least_setup_ps``: what a move takes at least before it asks
-    a DRAM or a network; ``facts_of``: of streams, those of them that are placed.
+    """``engines`` by queue run the commands of ``tables``; ``facts_of``: of streams, those of them that are placed.
 
-    Raises UnsupportedError for what it cannot run.
+    ``least_setup_ps``: what a move takes at least before it asks a DRAM or a network.
+
+    Raises UnsuitedError for what it cannot run.
     """
 
     def __init__(
@@ -185,7 +183,12 @@ class CompiledCore:
                 arena.table(name)[: len(found)] = found
         m = arena.m
         m[k.QUEUE_COUNT], m[k.DEPTHS], m[k.LAYERS] = queues, tables.depth, max(1, len(tables.layers))
-        m[k.OWN_PORTS], m[k.PORTS_OF_CORE], m[k.OWN_MEMORIES], m[k.MEMORIES_OF_CORE] = SHARED, OWN_MOST, SHARED, OWN_MOST
+        m[k.OWN_PORTS], m[k.PORTS_OF_CORE], m[k.OWN_MEMORIES], m[k.MEMORIES_OF_CORE] = (
+            SHARED,
+            OWN_MOST,
+            SHARED,
+            OWN_MOST,
+        )
         m[k.MOST_SHARES], m[k.MOST_DEMANDS], m[k.MOST_TURNS] = shares, 16, self._cores + 16
         self._rooms(arena)
         arena.table("PLAN_TABLE")[:] = k.NONE
@@ -399,7 +402,7 @@ class CompiledCore:
         arena = self.arena
         shares, turns = [], 0
         if len(found.shares) > int(arena.m[k.MOST_SHARES]):
-            raise UnsupportedError(f"streams over {len(found.shares)} ports")
+            raise UnsuitedError(f"streams over {len(found.shares)} ports")
         for port, share in zip(ports, found.shares, strict=True):
             conflicts = []
             for conflict in share.conflicts:
@@ -414,7 +417,7 @@ class CompiledCore:
                 arena.keep("CONFLICT", number, exact(conflict.unit))
             shares.append((port, first, last))
         if turns > int(arena.m[k.MOST_TURNS]):
-            raise UnsupportedError(f"{turns} streams that collide in banks")
+            raise UnsuitedError(f"{turns} streams that collide in banks")
         first, last = self._append("SHARES", shares)
         arena.room_for_numbers("SHARE", 4 * last)
         for number, share in enumerate(found.shares, first):
@@ -542,9 +545,7 @@ class CompiledCore:
                 (rows[part, 1:5], units[part], rows[part, 6], macs[part], slots[part], done[part] - first)
             )
             last = int(done[part.stop - 1]) if part.stop > part.start else first
-            found[queue.name] = Records.filled(
-                queue.name, self.tables.texts[q], names, cells, phases[first:last, 1:3]
-            )
+            found[queue.name] = Records.filled(queue.name, self.tables.texts[q], names, cells, phases[first:last, 1:3])
         return found
 
     def streamed(self) -> Iterable[tuple[str, Any]]:
@@ -555,7 +556,7 @@ class CompiledCore:
         numbers, firsts = np.unique(rows[:, 0], return_index=True)
         parts = {number: part for (part, _), number in self._memories.shared.items()}
         own = {number: part for (part, _), number in self._memories.own.items()}
-        for number, part in zip(numbers.tolist(), np.split(rows[:, 1:], firsts[1:]), strict=True):
+        for number, part in zip(numbers.tolist(), np.split(rows[:, 1:], firsts)[1:], strict=True):
             if number < SHARED:
                 yield parts[number], part
             else:

@@ -12,17 +12,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.ir.program import Affine, Command, CommandLoop, PlacedTensor, Program, ProgramNode, Queue, Region, Ring, When
+from archsim.ir.program import (
+    Affine,
+    Command,
+    CommandLoop,
+    PlacedTensor,
+    Program,
+    ProgramNode,
+    Queue,
+    Region,
+    Ring,
+    When,
+)
 from archsim.ir.records import CommandText
 from archsim.ir.unroll import count_commands, count_runs
 from archsim.sim.clock import ClockDomain
 from archsim.sim.compiled import layout as k
+from archsim.sim.given_up import UnsuitedError
 from archsim.sim.plans import OWN
 from archsim.spec.network import core_of, part_of
-
-
-class UnsupportedError(Exception):
-    """The compiled machine cannot run a Program; the machine of processes can."""
 
 
 class QueueFacts(NamedTuple):
@@ -57,7 +65,17 @@ class ProgramTables:
     outside: dict[tuple[str, str], int] = field(default_factory=dict)  # tokens that queues outside take: their sinks
 
     def __post_init__(self) -> None:
-        names = ("NODES", "COMMANDS", "WAITS", "SIGNALS", "EXTENTS", "AFFINES", "TERMS", "CLIPS", "PLACES")
+        names: tuple[str, ...] = (
+            "NODES",
+            "COMMANDS",
+            "WAITS",
+            "SIGNALS",
+            "EXTENTS",
+            "AFFINES",
+            "TERMS",
+            "CLIPS",
+            "PLACES",
+        )
         names += ("OPERANDS", "SITES", "TAPES", "QUEUES", "COUNTERS", "RINGS", "RELEASES", "GUARDS", "CLOCKS")
         self.rows = {name: [] for name in names}
         self.queues = [queue for queue in self.program.queues if queue.name in self.facts]
@@ -66,9 +84,8 @@ class ProgramTables:
         self.units, self.ranks = [queue.name for queue in self.program.queues], ranks
         self.clocks: dict[tuple[int, int], int] = {}
         self.depth = 1
-        self._stores: dict[str, PlacedTensor | Ring] = {
-            store.name: store for store in (*self.program.tensors, *self.program.rings)
-        }
+        self._stores: dict[str, PlacedTensor | Ring] = {store.name: store for store in self.program.tensors}
+        self._stores |= {ring.name: ring for ring in self.program.rings}
         self._kept: dict[Any, Any] = {}
         self._sorts: dict[Any, int] = {}
         self._tokens = _Tokens(self)
@@ -100,7 +117,7 @@ class ProgramTables:
             ps = 10**12 // np.gcd(10**12, clock.hz)
             edges = clock.hz // np.gcd(10**12, clock.hz)
             if int(ps) * int(edges) >= 1 << 62:
-                raise UnsupportedError(f"a clock of {clock.hz} Hz")
+                raise UnsuitedError(f"a clock of {clock.hz} Hz")
             self.clocks[key] = len(self.clocks)
             self.rows["CLOCKS"].append((int(ps), int(edges), clock.sync_stages))
         return self.clocks[key]
@@ -163,13 +180,19 @@ class ProgramTables:
         row[k.OPERANDS_END] = len(self.rows["OPERANDS"])
         row[k.PLACES] = len(self.rows["PLACES"])
         for place, region in enumerate(regions):
-            granule = facts.granule(self._stores[region.store].memory)
+            granule = facts.granule(self._store(region).memory)
             if granule > 1:
                 self.rows["PLACES"].append((row[k.OPERANDS] + place, granule))
         row[k.PLACES_END] = len(self.rows["PLACES"])
         clips, places = row[k.CLIPS_END] - row[k.CLIPS], row[k.PLACES_END] - row[k.PLACES]
         if row[k.EXTENTS_END] - row[k.EXTENTS] + 2 * clips + places + 3 > k.KEY_WIDTH:
-            raise UnsupportedError(f"{command.name} has too many extents, clips and places")
+            raise UnsuitedError(f"{command.name} has too many extents, clips and places")
+
+    def _store(self, region: Region) -> PlacedTensor | Ring:
+        store = self._stores.get(region.store)
+        if store is None:
+            raise UnsuitedError(f"there is no '{region.store}'")
+        return store
 
     def bits(self, when: When, depths: Mapping[str, int]) -> Bits:
         """Which edges of loops matter to a condition, and which of them are to be there."""
@@ -221,7 +244,7 @@ class ProgramTables:
     def _site(self, region: Region, queue: Queue) -> int:
         key = "site", region.store, queue.name
         if key not in self._kept:
-            store, rows = self._stores[region.store], self.rows["SITES"]
+            store, rows = self._store(region), self.rows["SITES"]
             self._kept[key] = len(rows)
             if isinstance(store, Ring):
                 counter, tape = self._tokens.slots(store, queue.name), k.NONE
@@ -254,7 +277,7 @@ class ProgramTables:
         key = "operand", region.store, region.operand, region.element_bytes, region.strides, id(region.clips), core
         found = self._kept.get(key)
         if found is None:
-            store = self._stores[region.store]
+            store = self._store(region)
             memory = store.memory
             if core is not None and core_of(memory) == core:
                 memory = part_of(memory) + OWN
@@ -275,6 +298,7 @@ class _Tokens:
         self._counters: dict[tuple[str, str], int] = {}  # by queue and token
         self._sinks: dict[tuple[str, str], list[tuple[int, int, str]]] = {}  # by giver and token
         program = tables.program
+        self._semaphores = {semaphore.name for semaphore in program.semaphores}
         self._takers = _takers(program)
         given = _given(program)
         for semaphore in program.semaphores:
@@ -290,11 +314,11 @@ class _Tokens:
         rows = self._tables.rows["WAITS"]
         first = len(rows)
         if len({token.name for token in command.waits}) < len(command.waits):
-            raise UnsupportedError(f"{command.name} waits for a token by several names")
+            raise UnsuitedError(f"{command.name} waits for a token by several names")
         for token in command.waits:
             counter = self._counters.get((queue.name, token.name))
             if counter is None:
-                raise UnsupportedError(f"{command.name} waits for '{token.name}', which it does not take")
+                raise UnsuitedError(f"{command.name} waits for '{token.name}', which it does not take")
             if token.n:
                 rows.append((*self._tables.bits(token.when, depths), counter, token.n))
         return first, len(rows)
@@ -318,7 +342,9 @@ class _Tokens:
             return found
         taker = self._takers.get(token)
         if taker is None:
-            return []
+            if token in self._semaphores:
+                return []
+            raise UnsuitedError(f"{queue} signals '{token}', which is not for it")
         if taker in self._tables.facts:
             return [(k.TO_COUNTER, self._counters[taker, token], taker)]
         outside = self._tables.outside
@@ -328,15 +354,15 @@ class _Tokens:
         """The counter of the slots of a ring that a queue takes."""
         counter = self._counters.get((queue, f"{ring.name}.free" if queue == ring.writer else f"{ring.name}.full"))
         if counter is None:
-            raise UnsupportedError(f"{queue} touches ring '{ring.name}' without taking slots of it")
+            raise UnsuitedError(f"{queue} touches ring '{ring.name}' without taking slots of it")
         return counter
 
     def _add_ring(self, ring: Ring) -> None:
         tables = self._tables
         if not all(name in tables.facts for name in (ring.writer, *ring.readers)):
-            raise UnsupportedError(f"ring '{ring.name}' of a queue outside")
+            raise UnsuitedError(f"ring '{ring.name}' of a queue outside")
         if not ring.readers:
-            raise UnsupportedError(f"ring '{ring.name}' has no readers")
+            raise UnsuitedError(f"ring '{ring.name}' has no readers")
         free = self._add_counter(ring.writer, f"{ring.name}.free", ring.slots, ring.slots)
         number, releases = len(tables.rows["RINGS"]), tables.rows["RELEASES"]
         first = len(releases)
@@ -375,7 +401,7 @@ def _takers(program: Program) -> dict[str, str]:
         for command, _ in _commands(queue.body, {}):
             for token in command.waits:
                 if token.name in semaphores and found.setdefault(token.name, queue.name) != queue.name:
-                    raise UnsupportedError(f"semaphore '{token.name}' has two takers")
+                    raise UnsuitedError(f"semaphore '{token.name}' has two takers")
     return found
 
 

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
+from typing import Protocol
 
 from archsim.base.errors import ProgramError
 from archsim.ir.program import Queue
@@ -17,11 +18,22 @@ from archsim.ir.unroll import ResolvedTokens, Step, unroll
 from archsim.sim.events import Event, EventLoop, ProcessBody, happen
 from archsim.sim.protocols import CommandOutcome, Engine, Pipeline
 from archsim.sim.tokens import INITIAL, TokenArrival, TokenCounter, TokenSink
-from archsim.sim.wiring import Wiring
 
 AHEAD = 64  # commands
 TokenWaits = tuple[tuple[TokenCounter, int], ...]
 TokenSignals = tuple[tuple[TokenSink, int], ...]
+
+
+class QueueWiring(Protocol):
+    """What a queue takes tokens from and where its signals go, by queue and token."""
+
+    @property
+    def counters(self) -> Mapping[str, Mapping[str, TokenCounter]]:
+        """Of waits."""
+
+    @property
+    def sinks(self) -> Mapping[str, Mapping[str, tuple[TokenSink, ...]]]:
+        """Of signals."""
 
 
 class TokenQueue:
@@ -34,11 +46,11 @@ class TokenQueue:
         self.head: Step | None = None
         self.records = Records(queue.name)
         self.ended = False
-        self._wiring: Wiring | None = None
+        self._wiring: QueueWiring | None = None
         self._lacking = 0
         self._met: Event | None = None
 
-    def connect(self, wiring: Wiring) -> None:
+    def connect(self, wiring: QueueWiring) -> None:
         """Give the queue its counters, before it runs."""
         self._wiring = wiring
 
@@ -104,7 +116,7 @@ class TokenQueue:
         sinks = self._connected().sinks[self.name]
         return tuple([(sink, count) for name, count in tokens if count for sink in sinks[name]])
 
-    def _connected(self) -> Wiring:
+    def _connected(self) -> QueueWiring:
         if self._wiring is None:
             raise ProgramError(f"queue '{self.name}' is not connected")
         return self._wiring

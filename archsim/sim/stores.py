@@ -35,9 +35,7 @@ class OperandSite:
 
     __slots__ = ("_base", "_queue", "_ring", "_taken", "starts")
 
-    def __init__(
-        self, queue: str, store: PlacedTensor | Ring, taken: SlotCount | None, starts: Sequence[int]
-    ) -> None:
+    def __init__(self, queue: str, store: PlacedTensor | Ring, taken: SlotCount | None, starts: Sequence[int]) -> None:
         self._base = store.base
         self._queue = queue
         self._ring = store if isinstance(store, Ring) else None

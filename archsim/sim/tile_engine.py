@@ -14,7 +14,16 @@ from archsim.ir.unroll import Step
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import EventLoop
 from archsim.sim.plans import EnginePlans, SharedPlans, _Plan
-from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution, OnChip, PlanFacts, RunningStreams, StreamPlace
+from archsim.sim.protocols import (
+    CommandOutcome,
+    CommandStreams,
+    Demand,
+    Execution,
+    OnChip,
+    PlanFacts,
+    RunningStreams,
+    StreamPlace,
+)
 from archsim.sim.stores import OperandSite, OperandStores
 from archsim.sim.tally import Tally, memory_entries
 from archsim.spec.network import core_of, instance

@@ -1,4 +1,4 @@
-"""Edges of clocks (``archsim.sim.clock``) in 64-bit integers: so many picoseconds have so many edges, in least terms."""
+"""Edges of clocks (``archsim.sim.clock``) in 64-bit integers: so many picoseconds have so many edges."""
 
 from __future__ import annotations
 

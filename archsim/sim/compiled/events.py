@@ -51,7 +51,7 @@ def drop_first(m: Any) -> None:
 
 @njit
 def _before(m: Any, row: int, other: int) -> bool:
-    return m[row] < m[other] or (m[row] == m[other] and m[row + 1] < m[other + 1])
+    return bool(m[row] < m[other] or (m[row] == m[other] and m[row + 1] < m[other + 1]))
 
 
 @njit

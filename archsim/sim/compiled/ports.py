@@ -62,7 +62,7 @@ def begin(m: Any, x: Any, r: Any, f: int, stream: int, core: int, clock: int, q:
 @inlined
 def _numbers(m: Any, f: int) -> int:
     """The first exact number of a flow."""
-    return m[k.FLOW_NUMBERS] + 3 * f
+    return int(m[k.FLOW_NUMBERS] + 3 * f)
 
 
 @inlined
@@ -85,7 +85,7 @@ def _turn(m: Any, share: int, q: int, turned: int) -> int:
 def is_uneven(m: Any, share: int) -> bool:
     """Whether a share has streams that load some banks more than others."""
     row = m[k.SHARES_AT] + share * k.SHARE_WIDTH
-    return m[row + k.CONFLICTS] < m[row + k.CONFLICTS_END]
+    return bool(m[row + k.CONFLICTS] < m[row + k.CONFLICTS_END])
 
 
 @njit

@@ -7,9 +7,9 @@ from typing import Any
 from archsim.base.jit import entry, njit
 from archsim.sim.compiled import layout as k
 from archsim.sim.compiled import ports, tokens
-from archsim.sim.compiled.settle import settle
 from archsim.sim.compiled.clocks import cycle_at, edge
 from archsim.sim.compiled.events import drop_first, put
+from archsim.sim.compiled.settle import settle
 from archsim.sim.compiled.text import address, find_plan, insert_plan, key_of, next_command
 
 
@@ -195,7 +195,9 @@ def _move(m: Any, x: Any, r: Any, q: int) -> None:
         outer, at = m[plan + k.OUTER], 0
         if outer >= 0:
             at = address(m, q, m[m[k.COMMANDS_AT] + m[queue + k.CURRENT] * k.COMMAND_WIDTH + k.OPERANDS] + outer)
-        tokens.ask(m, k.WANT_TRANSFERS, q, m[queue + k.PLAN] if outer != k.SEVERAL else k.NONE, at, m[queue + k.INDEX], 0)
+        tokens.ask(
+            m, k.WANT_TRANSFERS, q, m[queue + k.PLAN] if outer != k.SEVERAL else k.NONE, at, m[queue + k.INDEX], 0
+        )
     ports.begin(m, x, r, q, m[plan + k.STREAM], m[queue + k.CORE], m[queue + k.CLOCK], q)
 
 
@@ -283,7 +285,7 @@ def _move_phases(m: Any, queue: int, plan: int, first: int, now: int) -> None:
 
 @njit
 def _phase(m: Any, name: int, until_ps: int, queue: int) -> None:
-    """A phase of the command that ends now, unless it is empty (``Records.add``); RECORD is where the last one ended."""
+    """A phase of the command that ends now, unless it is empty (``Records.add``); RECORD: where the last one ended."""
     if until_ps > m[queue + k.RECORD]:
         m[queue + k.RECORD] = min(until_ps, m[k.NOW])
         row = m[k.PHASES_AT] + m[k.PHASE_COUNT] * k.PHASE_WIDTH

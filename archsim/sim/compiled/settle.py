@@ -44,18 +44,18 @@ NEW_PACE, LEFT, FITTING, LEVEL, ENTRY_SHARE, ENTRY_INVERSE, WISH = range(7)
 @inlined
 def _cell(m: Any, number: int, column: int) -> int:
     """Where a column of what is known of a number stands."""
-    return m[k.SCRATCH_AT] + number * k.SCRATCH_WIDTH + column
+    return int(m[k.SCRATCH_AT] + number * k.SCRATCH_WIDTH + column)
 
 
 @inlined
 def _no(m: Any, number: int, which: int) -> int:
     """The number of an exact number of scratch."""
-    return m[k.SCRATCH_NUMBERS] + number * k.SCRATCH_EXACT + which
+    return int(m[k.SCRATCH_NUMBERS] + number * k.SCRATCH_EXACT + which)
 
 
 @inlined
 def _port(m: Any, number: int) -> int:
-    return m[k.PORTS_AT] + number * k.PORT_WIDTH
+    return int(m[k.PORTS_AT] + number * k.PORT_WIDTH)
 
 
 @inlined
@@ -447,10 +447,10 @@ def _last_cycle(m: Any, at: Exact, rest: Exact, pace: Exact) -> int:
     """The first whole cycle at or after ``at`` + ``rest`` / ``pace``."""
     high, low = ratio(rest, pace)
     near = plus(at, (high, low, np.uint64(0)))
-    cycle = np.int64(np.floor(near[0] + 0.5))
+    cycle = int(np.floor(near[0] + 0.5))
     apart = (near[0] - float(cycle)) + near[1]
     if abs(apart) > 1e-9:
-        return int(cycle) + 1 if apart > 0.0 else int(cycle)
+        return cycle + 1 if apart > 0.0 else cycle
     late = sign(minus(rest, times(pace, minus(whole(cycle), at))), rest[0])
     _doubt(m, late)
-    return int(cycle) + 1 if late == 1 else int(cycle)
+    return cycle + 1 if late == 1 else cycle

@@ -114,11 +114,11 @@ def write_key(m: Any, q: int) -> int:
 @njit
 def _hash(m: Any, key: int, size: int) -> int:
     """Hash of the first ``size`` numbers of a key."""
-    found = np.int64(0)
+    found: Any = np.int64(0)
     for place in range(size):
         found = (found ^ m[key + place]) * k.HASH
         found ^= found >> np.int64(29)
-    return found
+    return int(found)
 
 
 @njit
