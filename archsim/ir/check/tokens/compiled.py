@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from archsim.base.arrays import IntArray
-from archsim.base.jit import njit
+from archsim.base.jit import entry, njit
 
 NEVER = 1 << 60  # index of a command, or number of a place, that does not exist
 
@@ -98,6 +98,7 @@ def command_of(sides: SideColumns, side: int, number: int) -> int:
     return int(sides.begin[part] + sides.places[sides.start[sides.run[part]] + number - sides.before[part]])
 
 
+@entry
 @njit
 def run_queues(taken: SideColumns, given: SideColumns, sources: SourceColumns, state: RunState) -> None:
     """Advance every queue until none can; all of them are ready."""
@@ -236,6 +237,7 @@ class Known(NamedTuple):
     waits: IntArray
 
 
+@entry
 @njit
 def ended_before(
     taken: SideColumns,
@@ -256,6 +258,7 @@ def ended_before(
         found[row] = index if other == queue else known.started[other] + 1
 
 
+@entry
 @njit
 def clocks_at(
     taken: SideColumns,
