@@ -68,7 +68,17 @@ class ProgramTables:
     outside: dict[tuple[str, str], int] = field(default_factory=dict)  # tokens that queues outside take: their sinks
 
     def __post_init__(self) -> None:
-        names = ("NODES", "COMMANDS", "WAITS", "SIGNALS", "EXTENTS", "AFFINES", "TERMS", "CLIPS", "PLACES")
+        names: tuple[str, ...] = (
+            "NODES",
+            "COMMANDS",
+            "WAITS",
+            "SIGNALS",
+            "EXTENTS",
+            "AFFINES",
+            "TERMS",
+            "CLIPS",
+            "PLACES",
+        )
         names += ("OPERANDS", "SITES", "TAPES", "QUEUES", "COUNTERS", "RINGS", "RELEASES", "GUARDS", "CLOCKS")
         self.rows = {name: [] for name in names}
         self.queues = [queue for queue in self.program.queues if queue.name in self.facts]
@@ -77,9 +87,8 @@ class ProgramTables:
         self.units, self.ranks = [queue.name for queue in self.program.queues], ranks
         self.clocks: dict[tuple[int, int], int] = {}
         self.depth = 1
-        self._stores: dict[str, PlacedTensor | Ring] = {
-            store.name: store for store in (*self.program.tensors, *self.program.rings)
-        }
+        stores: list[PlacedTensor | Ring] = [*self.program.tensors, *self.program.rings]
+        self._stores = {store.name: store for store in stores}
         self._loops: dict[tuple[str, ...], _Loops] = {}
         self._kinds: dict[tuple[str, str, str], int] = {}
         self._tapes: dict[str, int] = {}
