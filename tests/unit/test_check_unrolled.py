@@ -136,7 +136,10 @@ def test_clocks_are_those_of_a_walk_command_by_command() -> None:
         order, known = run_tokens(ledger), _walked(ledger)
         for queue, clocks in enumerate(known):
             at = np.arange(len(clocks))
-            assert np.array_equal(order.clocks(np.full(len(at), queue), at), np.array(clocks).reshape(len(at), len(known)))
+            assert np.array_equal(
+                order.clocks(np.full(len(at), queue), at, np.arange(len(known))),
+                np.array(clocks).reshape(len(at), len(known)),
+            )
 
 
 def _walked(ledger: TokenLedger) -> list[list[IntArray]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from archsim.ir.check.form.commands import check_commands, check_entries
 from archsim.ir.check.form.declarations import check_declarations, check_ownership, check_reach
 from archsim.ir.check.form.scales import check_numbers
+from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.hazards.collect import operands_of
 from archsim.ir.check.hazards.hazards import check_hazards, check_overlap
 from archsim.ir.check.tokens.ledger import build_ledger
@@ -24,14 +25,15 @@ from archsim.spec.architecture import Architecture
 
 def check(program: Program, architecture: Architecture) -> None:
     """Accept ``program`` for ``architecture`` or raise ProgramError naming command and loop indices."""
+    shapes = CommandShapes()
     check_declarations(program, architecture)
     check_ownership(program)
-    check_commands(program, architecture)
+    check_commands(program, architecture, shapes)
     check_reach(program, architecture)
     ledger = build_ledger(program)
     check_entries(ledger.steps)
     order = run_tokens(ledger)
-    operands = operands_of(program, ledger)
-    check_numbers(program)
+    operands = operands_of(program, ledger, shapes)
+    check_numbers(program, shapes)
     check_hazards(operands, order)
     check_overlap(operands, order)

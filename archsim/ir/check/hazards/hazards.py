@@ -196,7 +196,7 @@ def _ends(table: OperandTable, stores: IntArray, used: IntArray, order: HappensB
         by_store = np.argsort(place[changes.store], kind="stable")
         written = place[changes.store][by_store]
         begin = np.flatnonzero(np.diff(written, prepend=-1))
-        ended = order.clocks(changes.queue[by_store], changes.first[by_store])[:, queues]
+        ended = order.clocks(changes.queue[by_store], changes.first[by_store], queues)
         first[:, written[begin]] = np.minimum.reduceat(ended, begin, axis=0).T
     first[:, [getattr(table.items[number], "preloaded", False) for number in stores.tolist()]] = -1
     return last, first

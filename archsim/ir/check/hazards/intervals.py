@@ -56,14 +56,15 @@ def leave_open(
     sizes = np.array([item.size_bytes for item in items], dtype=np.int64)
     loaded = np.array([isinstance(item, PlacedTensor) and item.preloaded for item in items], dtype=np.bool_)
     races, reused = [np.empty((0, 2), dtype=np.int64)], np.zeros(len(groups.store), dtype=np.bool_)
-    unsure, started = outside.copy(), order.clocks(groups.queue, groups.first)
+    queues, column = np.unique(groups.queue, return_inverse=True)
+    unsure, started = outside.copy(), order.clocks(groups.queue, groups.first, queues)
     for lower, upper in pairs_below(np.searchsorted(groups.store, groups.store, side="right")):
         keep = _near(groups, lower, upper)
         one, two = lower[keep], upper[keep]
         filled = (groups.kind[one] == READS) & (groups.kind[two] == WRITES)
         other = groups.queue[one] != groups.queue[two]
-        after = started[one, groups.queue[two]] > groups.last[two]
-        ordered = after | (started[two, groups.queue[one]] > groups.last[one])
+        after = started[one, column[two]] > groups.last[two]
+        ordered = after | (started[two, column[one]] > groups.last[one])
         meet = groups.low[one] < groups.high[two]
         races.append(np.stack((one, two), axis=1)[other & meet & ~ordered])
         unsure[one[filled & ~after]] = True

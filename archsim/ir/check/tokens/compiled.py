@@ -265,10 +265,11 @@ def clocks_at(
     given: SideColumns,
     follows: FollowColumns,
     asked: tuple[IntArray, IntArray, IntArray],
+    others: IntArray,
     known: Known,
     found: IntArray,
 ) -> None:
-    """The same of all queues: row ``asked[2]`` of ``found``, shape (commands, queues)."""
+    """The same of each of ``others``: row ``asked[2]`` of ``found``, shape (commands, others)."""
     before = -1
     for each in range(len(asked[0])):
         queue, index, row = asked[0][each], asked[1][each], asked[2][each]
@@ -276,9 +277,9 @@ def clocks_at(
             _forget(follows, known)
             before = queue
         _start(taken, given, follows, known, queue, index)
-        for other in range(len(known.started)):
-            found[row, other] = known.started[other] + 1
-        found[row, queue] = index
+        for place in range(len(others)):
+            other = others[place]
+            found[row, place] = index if other == queue else known.started[other] + 1
 
 
 @njit
