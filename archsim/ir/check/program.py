@@ -16,7 +16,7 @@ from archsim.ir.check.form.declarations import check_declarations, check_ownersh
 from archsim.ir.check.form.scales import check_numbers
 from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.hazards.collect import operands_of
-from archsim.ir.check.hazards.hazards import check_hazards, check_overlap
+from archsim.ir.check.hazards.hazards import check_hazards, check_overlap, first_clocks
 from archsim.ir.check.tokens.ledger import build_ledger
 from archsim.ir.check.tokens.run import run_tokens
 from archsim.ir.program import Program
@@ -35,5 +35,6 @@ def check(program: Program, architecture: Architecture) -> None:
     order = run_tokens(ledger)
     operands = operands_of(program, ledger, shapes)
     check_numbers(program, shapes)
-    check_hazards(operands, order)
-    check_overlap(operands, order)
+    clocks = first_clocks(operands, order)
+    check_hazards(operands, order, clocks)
+    check_overlap(operands, order, clocks)

@@ -106,13 +106,13 @@ class HappensBefore:
         found[order] = ended
         return found.reshape(parts[0].shape)
 
-    def clocks(self, queue: IntArray, index: IntArray, others: IntArray) -> AnyArray:
-        """``ended`` of all ``others`` for some commands, shape (commands, others), in the smallest unsigned integers
-        that hold it."""
-        order = np.lexsort((index, queue))
-        size = np.min_scalar_type(int(self.counts.max(initial=0)))
-        found = np.empty((len(order), len(others)), dtype=size)
-        self._walk(clocks_at, ((queue[order], index[order], order), others), found)
+    def clocks(
+        self, asked: tuple[IntArray, IntArray, IntArray, IntArray], first: IntArray, others: IntArray, size: int
+    ) -> AnyArray:
+        """``ended`` of several queues for commands in order of queue and command, as of ``clocks_at``; ``size``: how
+        many numbers that are. They are the smallest unsigned integers that hold them."""
+        found = np.empty(size, dtype=np.min_scalar_type(int(self.counts.max(initial=0))))
+        self._walk(clocks_at, (asked, first, others), found)
         return found
 
     def _walk(self, walk: Callable[..., None], asked: tuple[object, ...], found: AnyArray) -> None:
