@@ -166,7 +166,8 @@ class CompiledCore:
         room = min(commands, 1 << 18) + 8 * queues + 256
         rows |= {
             "ENV": queues, "TOKENS": max(1, tables.room_for_tokens), "PLANS": PLANS, "PLAN_KEYS": PLANS,
-            "PLAN_TABLE": 4 * PLANS, "DEMANDS": 16 * PLANS, "STREAMS": PLANS, "SHARES": 16 * PLANS, "CONFLICTS": 16 * PLANS,
+            "PLAN_TABLE": 4 * PLANS, "DEMANDS": 16 * PLANS, "STREAMS": PLANS, "SHARES": 16 * PLANS,
+            "CONFLICTS": 16 * PLANS,
             "LOADS": 128 * PLANS, "FLOWS": flows, "TURNS": flows, "PORTS": ports, "MEMBERS": flows * shares,
             "DIRTY": ports, "EVENTS": 64 * queues + 4096, "CROSSINGS": 16 * queues, "ASKED": 64 * queues + 4096,
             "TOLD": 64 * queues + 4096, "COUNTS": PLANS, "RECORDS": room, "PHASES": 4 * room,

@@ -33,7 +33,6 @@ from archsim.sim.plans import OWN
 from archsim.spec.network import core_of, part_of
 
 
-
 class QueueFacts(NamedTuple):
     """Who runs a queue: its clock, its core (None: the chip has one), ``family``: engines that make the same plans.
 
