@@ -24,6 +24,7 @@ NO_LISTS = {  # literals that name so many and are something else
     "archsim/lab/scenario/run.py": "the numbers of a scenario's operating point that cannot serve",
     "archsim/lab/scenario/words.py": "the keys of a scenario's result",
     "archsim/pe/array.py": "the phases of a tile, in the order in which the array goes through them",
+    "archsim/sim/compiled/layout.py": "the phases of all engines, by the numbers that compiled code knows them by",
     "archsim/report/run/summary.py": "how a result of the first schema is read",
 }
 
