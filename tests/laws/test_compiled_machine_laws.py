@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.ir.program import Affine, Command, CommandLoop, LoopEdge, Program, Semaphore, Token
-from archsim.ir.unroll import unroll
+from archsim.ir.program import Affine, CommandLoop, LoopEdge, Program, Semaphore, Token
 from archsim.memory.banks import Banking
 from archsim.memory.chip_ports import ChipPorts
 from archsim.memory.memory_port import BankConflict, MemoryPort, PortStreams
