@@ -123,11 +123,19 @@ class Records(Sequence[Record]):
                 if before == end_ps:
                     break
         unit, index = (-1, 0) if critical is None else (self._name(critical[0]), critical[1])
-        self._cells.extend((text, *times_ps, unit, index, macs, slots_per_cycle, len(cells) // 2))
+        row = text, *times_ps, unit, index, macs, slots_per_cycle, len(cells) // 2
+        try:
+            self._cells.extend(row)
+        except BufferError:  # somebody holds columns, which stay as they were
+            self._cells = self._cells[:]
+            self._cells.extend(row)
 
     def columns(self) -> RecordColumns:
-        """All numbers, as they are now."""
-        return RecordColumns(*np.array(self._cells, dtype=np.int64).reshape(-1, _WIDTH).T)
+        """All numbers, as they are now: of the cells themselves, which are copied only if a command is added while
+        somebody holds the columns. Nobody may change them."""
+        cells = np.asarray(self._cells)
+        cells.flags.writeable = False
+        return RecordColumns(*cells.reshape(-1, _WIDTH).T)
 
     def stretches(self) -> CommandStretches:
         """What every command did, phase by phase."""

@@ -31,7 +31,7 @@ from archsim.spec.network import core_of, part_of
 KINDS = {"array": k.ARRAY, "vector": k.VECTOR, "move": k.MOVE, "launch": k.LAUNCH}
 FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
 SHARED, OWN_MOST = 256, 32  # ports, or memories, that cores share, and those of a core
-PLANS = 1024  # at first
+PLANS = 2048  # at first
 IDLE_PS = 1 << 62
 
 
@@ -166,14 +166,15 @@ class CompiledCore:
         room = min(commands, 1 << 18) + 8 * queues + 256
         rows |= {
             "ENV": queues, "TOKENS": max(1, tables.room_for_tokens), "PLANS": PLANS, "PLAN_KEYS": PLANS,
-            "PLAN_TABLE": 4 * PLANS, "DEMANDS": 4 * PLANS, "STREAMS": PLANS, "SHARES": 4 * PLANS, "CONFLICTS": PLANS,
-            "LOADS": 4 * PLANS, "FLOWS": flows, "TURNS": flows, "PORTS": ports, "MEMBERS": flows * shares,
+            "PLAN_TABLE": 4 * PLANS, "DEMANDS": 16 * PLANS, "STREAMS": PLANS, "SHARES": 16 * PLANS,
+            "CONFLICTS": 16 * PLANS,
+            "LOADS": 128 * PLANS, "FLOWS": flows, "TURNS": flows, "PORTS": ports, "MEMBERS": flows * shares,
             "DIRTY": ports, "EVENTS": 64 * queues + 4096, "CROSSINGS": 16 * queues, "ASKED": 64 * queues + 4096,
             "TOLD": 64 * queues + 4096, "COUNTS": PLANS, "RECORDS": room, "PHASES": 4 * room,
             "STREAMED": 4 * room if self._trace else 64 * queues + 4096, "SCRATCH": most, "KEY": k.KEY_WIDTH,
         }  # fmt: skip
         numbers = {
-            "CLOCK": max(1, len(tables.rows["CLOCKS"])), "STREAM": PLANS, "SHARE": 16 * PLANS, "CONFLICT": PLANS,
+            "CLOCK": max(1, len(tables.rows["CLOCKS"])), "STREAM": PLANS, "SHARE": 64 * PLANS, "CONFLICT": 16 * PLANS,
             "FLOW": 3 * flows, "PORT": ports, "SCRATCH": k.SCRATCH_EXACT * most,
         }  # fmt: skip
         widths = {"ENV": tables.depth, "TURNS": self._cores + 16, "COUNTS": max(1, len(tables.layers))}

@@ -48,7 +48,7 @@ class QueueFacts(NamedTuple):
 
 Columns = list[tuple[int, ...]]
 Bits = tuple[int, int]
-NEVER_BITS = (0, 1)
+ALWAYS_BITS, NEVER_BITS = (0, 0), (0, 1)
 
 
 @dataclass
@@ -84,10 +84,15 @@ class ProgramTables:
         self.units, self.ranks = [queue.name for queue in self.program.queues], ranks
         self.clocks: dict[tuple[int, int], int] = {}
         self.depth = 1
-        self._stores: dict[str, PlacedTensor | Ring] = {store.name: store for store in self.program.tensors}
-        self._stores |= {ring.name: ring for ring in self.program.rings}
-        self._kept: dict[Any, Any] = {}
-        self._sorts: dict[Any, int] = {}
+        stores: list[PlacedTensor | Ring] = [*self.program.tensors, *self.program.rings]
+        self._stores = {store.name: store for store in stores}
+        self._loops: dict[tuple[str, ...], _Loops] = {}
+        self._kinds: dict[tuple[str, str, str], int] = {}
+        self._tapes: dict[str, int] = {}
+        self._sorts: dict[Any, int] = {}  # by the ids of parts, as operands; and by the parts
+        self._equal_sorts: dict[Any, int] = {}
+        self._operands: dict[Any, int] = {}
+        self._equal_operands: dict[Any, int] = {}
         self._tokens = _Tokens(self)
         for queue in self.queues:
             self._add_queue(queue)
@@ -126,166 +131,209 @@ class ProgramTables:
         facts, number = self.facts[queue.name], len(self.rows["QUEUES"])
         first = len(self.rows["NODES"])
         self.texts.append([])
+        around = _Around(queue.name, number, facts)
         for node in queue.body:
-            self._add_node(node, number, queue, ())
+            self._add_node(node, around, ())
         row = [0] * k.QUEUE_WIDTH
         row[k.PC], row[k.PC_END] = first, len(self.rows["NODES"])
         row[k.CORE], row[k.CLOCK] = facts.core or 0, self.clock(facts.clock)
         row[k.CURRENT], row[k.INDEX], row[k.UNIT_RANK] = k.NONE, -1, self.ranks[queue.name]
         self.rows["QUEUES"].append(tuple(row))
 
-    def _add_node(self, node: ProgramNode, number: int, queue: Queue, inside: tuple[str, ...]) -> None:
+    def _add_node(self, node: ProgramNode, around: _Around, inside: tuple[str, ...]) -> None:
         nodes = self.rows["NODES"]
         if not isinstance(node, CommandLoop):
             nodes.append((k.COMMAND, 0, 0, len(self.rows["COMMANDS"])))
-            self._add_command(node, number, queue, inside)
+            self._add_command(node, around, inside)
             return
         first = len(nodes)
         self.depth = max(self.depth, len(inside) + 1)
         nodes.append(())
         for each in node.body:
-            self._add_node(each, number, queue, (*inside, node.var))
+            self._add_node(each, around, (*inside, node.var))
         nodes[first] = k.LOOP, node.trips, len(inside), len(nodes)
         nodes.append((k.END, 0, 0, first))
 
-    def _add_command(self, command: Command, number: int, queue: Queue, inside: tuple[str, ...]) -> None:
-        facts, rows = self.facts[queue.name], self.rows
-        depths = self._kept.setdefault(inside, {var: depth for depth, var in enumerate(inside)})
-        does = k.SYNC if command.op == "SYNC" else k.PLANNED if command.op in facts.planned else k.FOREIGN
-        texts = self.texts[number]
+    def _add_command(self, command: Command, around: _Around, inside: tuple[str, ...]) -> None:
+        loops = self._loops.get(inside)
+        if loops is None:
+            loops = self._loops[inside] = _Loops(inside)
+        does = k.SYNC if command.op == "SYNC" else k.PLANNED if command.op in around.facts.planned else k.FOREIGN
+        texts = self.texts[around.number]
         texts.append(CommandText(command.name, command.op, command.layer, command.role))
         row = [0] * k.COMMAND_WIDTH
-        row[k.WHEN_BITS], row[k.WHEN] = self._bits(command.when, depths)
-        row[k.WAITS], row[k.WAITS_END] = self._tokens.waits(command, queue, depths)
-        row[k.SIGNALS], row[k.SIGNALS_END] = self._tokens.signals(command, queue, depths)
+        row[k.WHEN_BITS], row[k.WHEN] = loops.bits(command.when)
+        row[k.WAITS], row[k.WAITS_END] = self._tokens.waits(command, around.name, loops)
+        row[k.SIGNALS], row[k.SIGNALS_END] = self._tokens.signals(command, around.name, loops)
         row[k.DOES], row[k.TEXT] = does, len(texts) - 1
         row[k.LAYER] = self.layers.setdefault(command.layer, len(self.layers))
         if does == k.PLANNED:
-            self._add_plan_text(command, facts, queue, depths, row)
-        rows["COMMANDS"].append(tuple(row))
-        self.commands.append((command, number, inside))
+            self._add_plan_text(command, around, loops, row)
+        self.rows["COMMANDS"].append(tuple(row))
+        self.commands.append((command, around.number, inside))
 
-    def _add_plan_text(
-        self, command: Command, facts: QueueFacts, queue: Queue, depths: Mapping[str, int], row: list[int]
-    ) -> None:
+    def _add_plan_text(self, command: Command, around: _Around, loops: _Loops, row: list[int]) -> None:
         """What the plan of a command follows from."""
-        regions = (*command.reads, *command.writes)
-        row[k.EXTENTS], row[k.EXTENTS_END] = self._extents(command, depths)
-        row[k.FRESH_BITS], row[k.FRESH] = self._bits(command.fresh, depths)
-        row[k.CLIPS], row[k.CLIPS_END] = self._clips(command, depths)
-        row[k.SORT] = self._sort(command, facts, regions)
-        row[k.OPERANDS] = len(self.rows["OPERANDS"])
-        for region in regions:
-            self.rows["OPERANDS"].append((self._site(region, queue), self._affine(region.offset, depths)))
-        row[k.OPERANDS_END] = len(self.rows["OPERANDS"])
-        row[k.PLACES] = len(self.rows["PLACES"])
-        for place, region in enumerate(regions):
-            granule = facts.granule(self._store(region).memory)
+        regions = command.reads + command.writes
+        operands, places, affines = self.rows["OPERANDS"], self.rows["PLACES"], self.rows["AFFINES"]
+        row[k.EXTENTS], row[k.EXTENTS_END] = self._extents(command, loops)
+        row[k.FRESH_BITS], row[k.FRESH] = loops.bits(command.fresh)
+        row[k.CLIPS], row[k.CLIPS_END] = self._clips(command, regions, loops)
+        touched = [around.stores.get(region.store) or self._touched(region.store, around) for region in regions]
+        row[k.SORT] = self._sort(command, around.facts, regions, touched)
+        row[k.OPERANDS], row[k.PLACES] = len(operands), len(places)
+        for region, (site, _, granule) in zip(regions, touched, strict=True):
             if granule > 1:
-                self.rows["PLACES"].append((row[k.OPERANDS] + place, granule))
-        row[k.PLACES_END] = len(self.rows["PLACES"])
-        clips, places = row[k.CLIPS_END] - row[k.CLIPS], row[k.PLACES_END] - row[k.PLACES]
-        if row[k.EXTENTS_END] - row[k.EXTENTS] + 2 * clips + places + 3 > k.KEY_WIDTH:
+                places.append((len(operands), granule))
+            operands.append((site, len(affines)))
+            affines.append(self._affine_row(region.offset, loops))
+        row[k.OPERANDS_END], row[k.PLACES_END] = len(operands), len(places)
+        clips, placed = row[k.CLIPS_END] - row[k.CLIPS], row[k.PLACES_END] - row[k.PLACES]
+        if row[k.EXTENTS_END] - row[k.EXTENTS] + 2 * clips + placed + 3 > k.KEY_WIDTH:
             raise UnsuitedError(f"{command.name} has too many extents, clips and places")
 
-    def _store(self, region: Region) -> PlacedTensor | Ring:
-        store = self._stores.get(region.store)
-        if store is None:
-            raise UnsuitedError(f"there is no '{region.store}'")
-        return store
-
-    def bits(self, when: When, depths: Mapping[str, int]) -> Bits:
-        """Which edges of loops matter to a condition, and which of them are to be there."""
-        return self._bits(when, depths)
-
-    @staticmethod
-    def _bits(when: When, depths: Mapping[str, int]) -> Bits:
-        wanted = banned = 0
-        for edge in when:
-            bit = (1 if edge.kind == "first" else 2) << 2 * depths[edge.var]
-            wanted, banned = (wanted, banned | bit) if edge.negated else (wanted | bit, banned)
-        return NEVER_BITS if wanted & banned else (wanted | banned, wanted)
-
-    def _extents(self, command: Command, depths: Mapping[str, int]) -> tuple[int, int]:
-        key = "extents", id(command.extents), id(depths)
-        if key not in self._kept:
-            limits = [[self._affine_row(limit, depths) for limit in extent.limits] for extent in command.extents]
+    def _extents(self, command: Command, loops: _Loops) -> Bits:
+        found = loops.extents.get(id(command.extents))
+        if found is None:
+            limits = [[self._affine_row(limit, loops) for limit in extent.limits] for extent in command.extents]
             rows, affines = self.rows["EXTENTS"], self.rows["AFFINES"]
             first = len(rows)
             for extent, of in zip(command.extents, limits, strict=True):
                 rows.append((extent.size, len(affines), len(affines) + len(of)))
                 affines += of
-            self._kept[key] = first, len(rows)
-        found: tuple[int, int] = self._kept[key]
+            found = loops.extents[id(command.extents)] = first, len(rows)
         return found
 
-    def _clips(self, command: Command, depths: Mapping[str, int]) -> tuple[int, int]:
-        rows, dims = self.rows["CLIPS"], [extent.dim for extent in command.extents]
+    def _clips(self, command: Command, regions: Sequence[Region], loops: _Loops) -> Bits:
+        rows, affines = self.rows["CLIPS"], self.rows["AFFINES"]
         first = len(rows)
-        for region in (*command.reads, *command.writes):
+        for region in regions:
             for clip in region.clips:
+                dims = [extent.dim for extent in command.extents]
                 place = dims.index(clip.dim) if clip.dim in dims else k.NONE
-                rows.append((place, self._affine(clip.start, depths), clip.length))
+                rows.append((place, len(affines), clip.length))
+                affines.append(self._affine_row(clip.start, loops))
         return first, len(rows)
 
-    def _affine(self, affine: Affine, depths: Mapping[str, int]) -> int:
-        self.rows["AFFINES"].append(self._affine_row(affine, depths))
-        return len(self.rows["AFFINES"]) - 1
+    def _affine_row(self, affine: Affine, loops: _Loops) -> tuple[int, int, int]:
+        found = loops.terms.get(id(affine.terms))
+        if found is None:
+            found = loops.equal.get(affine.terms)
+            if found is None:
+                rows = self.rows["TERMS"]
+                first = len(rows)
+                rows += [(loops.depths[var], coefficient) for var, coefficient in affine.terms]
+                found = loops.equal[affine.terms] = first, len(rows)
+            loops.terms[id(affine.terms)] = found
+        return affine.const, *found
 
-    def _affine_row(self, affine: Affine, depths: Mapping[str, int]) -> tuple[int, int, int]:
-        key = "terms", affine.terms, id(depths)
-        if key not in self._kept:
-            rows = self.rows["TERMS"]
-            first = len(rows)
-            rows += [(depths[var], coefficient) for var, coefficient in affine.terms]
-            self._kept[key] = first, len(rows)
-        return affine.const, *self._kept[key]
-
-    def _site(self, region: Region, queue: Queue) -> int:
-        key = "site", region.store, queue.name
-        if key not in self._kept:
-            store, rows = self._store(region), self.rows["SITES"]
-            self._kept[key] = len(rows)
-            if isinstance(store, Ring):
-                counter, tape = self._tokens.slots(store, queue.name), k.NONE
-                if store.retain:
-                    tape = self._tape(store)
-                rows.append((store.base, store.slot_bytes, store.slots, counter, tape, store.size_bytes))
-            else:
-                rows.append((store.base, 0, 1, k.NONE, k.NONE, 0))
-        found: int = self._kept[key]
+    def _touched(self, name: str, around: _Around) -> _Touched:
+        """What is to be known of a store that a queue touches."""
+        store = self._stores.get(name)
+        if store is None:
+            raise UnsuitedError(f"there is no '{name}'")
+        known = around.memories.get(store.memory)
+        if known is None:
+            own = around.facts.core is not None and core_of(store.memory) == around.facts.core
+            called = part_of(store.memory) + OWN if own else store.memory
+            known = around.memories[store.memory] = called, around.facts.granule(store.memory)
+        kind = self._kinds.setdefault((known[0], store.role, store.dtype), len(self._kinds))
+        found = around.stores[name] = _Touched(self._site(store, around.name), kind, known[1])
         return found
+
+    def _site(self, store: PlacedTensor | Ring, queue: str) -> int:
+        counter, tape, rows = k.NONE, k.NONE, self.rows["SITES"]
+        if isinstance(store, Ring):
+            counter = self._tokens.slots(store, queue)
+            if store.retain:
+                tape = self._tape(store)
+            rows.append((store.base, store.slot_bytes, store.slots, counter, tape, store.size_bytes))
+        else:
+            rows.append((store.base, 0, 1, counter, tape, 0))
+        return len(rows) - 1
 
     def _tape(self, ring: Ring) -> int:
-        key = "tape", ring.name
-        if key not in self._kept:
+        if ring.name not in self._tapes:
             rows = self.rows["TAPES"]
-            self._kept[key] = len(rows)
+            self._tapes[ring.name] = len(rows)
             rows += [(start,) for start in self.tapes(ring)]
-        found: int = self._kept[key]
+        return self._tapes[ring.name]
+
+    def _sort(self, command: Command, facts: QueueFacts, regions: Sequence[Region], touched: Sequence[_Touched]) -> int:
+        """A number for all commands that are of one kind, as of ``plans.EnginePlans``."""
+        operands = tuple([self._operand(region, store.kind) for region, store in zip(regions, touched, strict=True)])
+        plain = facts.family, command.op, command.passes, command.combine, len(command.reads), operands
+        nbytes = command.nbytes if command.op == "SETUP" else 0
+        key = (*plain, nbytes, id(command.nest), id(command.dtypes), id(command.slow), id(command.extents))
+        found = self._sorts.get(key)
+        if found is None:
+            dims = tuple([extent.dim for extent in command.extents])
+            equal = (*plain, nbytes, command.nest, command.dtypes, command.slow, dims)
+            found = self._sorts[key] = self._equal_sorts.setdefault(equal, len(self._equal_sorts))
         return found
 
-    def _sort(self, command: Command, facts: QueueFacts, regions: Sequence[Region]) -> int:
-        """A number for all commands that are of one kind, as of ``plans.EnginePlans``."""
-        dims = tuple([extent.dim for extent in command.extents])
-        what = (facts.family, command.op, command.nest, command.dtypes, command.passes, command.slow, command.combine)
-        operands = tuple([self._operand(region, facts.core) for region in regions])
-        key = (*what, dims, len(command.reads), operands, command.nbytes if command.op == "SETUP" else 0)
-        return self._sorts.setdefault(key, len(self._sorts))
-
-    def _operand(self, region: Region, core: int | None) -> tuple[Any, ...]:
-        key = "operand", region.store, region.operand, region.element_bytes, region.strides, id(region.clips), core
-        found = self._kept.get(key)
+    def _operand(self, region: Region, kind: int) -> int:
+        """A number for all operands that are of one sort in stores of one ``kind``."""
+        key = region.operand, kind, region.element_bytes, id(region.strides), id(region.clips)
+        found = self._operands.get(key)
         if found is None:
-            store = self._store(region)
-            memory = store.memory
-            if core is not None and core_of(memory) == core:
-                memory = part_of(memory) + OWN
             bounds = tuple([(clip.dim, clip.length) for clip in region.clips])
-            found = (region.operand, memory, store.role, store.dtype, region.element_bytes, region.strides, bounds)
-            self._kept[key] = found
-        of: tuple[Any, ...] = found
-        return of
+            equal = region.operand, kind, region.element_bytes, region.strides, bounds
+            found = self._operands[key] = self._equal_operands.setdefault(equal, len(self._equal_operands))
+        return found
+
+
+class _Touched(NamedTuple):
+    """A store as a queue touches it: its row of SITES, the number of its ``kind``, the granule of its memory."""
+
+    site: int
+    kind: int
+    granule: int
+
+
+class _Around:
+    """The queue that a text is of; ``stores``: by name, those that it touches; ``memories``: of each what it is called
+    by all cores that touch their own, and its granule.
+    """
+
+    __slots__ = ("facts", "memories", "name", "number", "stores")
+
+    def __init__(self, name: str, number: int, facts: QueueFacts) -> None:
+        self.name, self.number, self.facts = name, number, facts
+        self.stores: dict[str, _Touched] = {}
+        self.memories: dict[str, tuple[str, int]] = {}
+
+
+class _Loops:
+    """The loops that texts stand in: ``depths`` of their variables, and rows of what texts in them are made of.
+
+    Rows of ``extents`` and ``terms`` are found by the id of the object; those of terms also by ``equal`` ones.
+    """
+
+    __slots__ = ("_bits", "depths", "equal", "extents", "terms")
+
+    def __init__(self, inside: tuple[str, ...]) -> None:
+        self.depths = {var: depth for depth, var in enumerate(inside)}
+        self.extents: dict[int, Bits] = {}
+        self.terms: dict[int, Bits] = {}
+        self.equal: dict[tuple[tuple[str, int], ...], Bits] = {}
+        self._bits: dict[int, Bits] = {}
+
+    def bits(self, when: When) -> Bits:
+        """Which edges of loops matter to a condition, and which of them are to be there."""
+        if not when:
+            return ALWAYS_BITS
+        found = self._bits.get(id(when))
+        if found is None:
+            found = self._bits[id(when)] = self._bits_of(when)
+        return found
+
+    def _bits_of(self, when: When) -> Bits:
+        wanted = banned = 0
+        for edge in when:
+            bit = (1 if edge.kind == "first" else 2) << 2 * self.depths[edge.var]
+            wanted, banned = (wanted, banned | bit) if edge.negated else (wanted | bit, banned)
+        return NEVER_BITS if wanted & banned else (wanted | banned, wanted)
 
 
 class _Tokens:
@@ -295,45 +343,54 @@ class _Tokens:
         self._tables = tables
         self.room = 0
         self.initial: list[tuple[int, int]] = []
-        self._counters: dict[tuple[str, str], int] = {}  # by queue and token
-        self._sinks: dict[tuple[str, str], list[tuple[int, int, str]]] = {}  # by giver and token
+        self._counters: dict[str, dict[str, int]] = {queue.name: {} for queue in tables.queues}  # and by token
+        self._sinks: dict[tuple[str, str], list[tuple[int, int, str]]] = {}  # of rings, by giver and token
+        self._crossings: dict[tuple[int, str], int] = {}
         program = tables.program
         self._semaphores = {semaphore.name for semaphore in program.semaphores}
-        self._takers = _takers(program)
-        given = _given(program)
+        self._takers, given = _takers_and_given(program)
         for semaphore in program.semaphores:
             taker = self._takers.get(semaphore.name)
             if taker is not None:
-                most = semaphore.initial + given.get(semaphore.name, 0)
-                self._add_counter(taker, semaphore.name, most, semaphore.initial)
+                self._add_counter(taker, semaphore.name, semaphore.initial + given[semaphore.name], semaphore.initial)
         for ring in program.rings:
             self._add_ring(ring)
 
-    def waits(self, command: Command, queue: Queue, depths: Mapping[str, int]) -> tuple[int, int]:
+    def waits(self, command: Command, queue: str, loops: _Loops) -> Bits:
         """Rows of what a command waits for."""
-        rows = self._tables.rows["WAITS"]
+        rows, tokens = self._tables.rows["WAITS"], command.waits
         first = len(rows)
-        if len({token.name for token in command.waits}) < len(command.waits):
+        if len(tokens) > 1 and len({token.name for token in tokens}) < len(tokens):
             raise UnsuitedError(f"{command.name} waits for a token by several names")
-        for token in command.waits:
-            counter = self._counters.get((queue.name, token.name))
+        counters = self._counters[queue]
+        for token in tokens:
+            counter = counters.get(token.name)
             if counter is None:
                 raise UnsuitedError(f"{command.name} waits for '{token.name}', which it does not take")
             if token.n:
-                rows.append((*self._tables.bits(token.when, depths), counter, token.n))
+                rows.append((*loops.bits(token.when), counter, token.n))
         return first, len(rows)
 
-    def signals(self, command: Command, queue: Queue, depths: Mapping[str, int]) -> tuple[int, int]:
+    def signals(self, command: Command, queue: str, loops: _Loops) -> Bits:
         """Rows of where the signals of a command go."""
-        tables, rows = self._tables, self._tables.rows["SIGNALS"]
-        first, own = len(rows), tables.facts[queue.name].clock
+        rows, own = self._tables.rows["SIGNALS"], self._tables.facts[queue].clock
+        first = len(rows)
         for token in command.signals:
-            for kind, sink, taker in self.sinks(queue.name, token.name) if token.n else ():
-                clock = k.NONE
-                if kind != k.TO_GUARD and taker in tables.facts and tables.facts[taker].clock.crosses(own):
-                    clock = tables.clock(tables.facts[taker].clock)
-                rows.append((*tables.bits(token.when, depths), kind, sink, token.n, clock))
+            if token.n:
+                bits = loops.bits(token.when)
+                for kind, sink, taker in self.sinks(queue, token.name):
+                    clock = k.NONE if kind == k.TO_GUARD else self._crossing(own, taker)
+                    rows.append((*bits, kind, sink, token.n, clock))
         return first, len(rows)
+
+    def _crossing(self, own: ClockDomain, taker: str) -> int:
+        """The clock of a queue that takes tokens across clock domains; NONE where it needs no time."""
+        found = self._crossings.get((id(own), taker))
+        if found is None:
+            facts = self._tables.facts.get(taker)
+            crosses = facts is not None and facts.clock.crosses(own)
+            found = self._crossings[id(own), taker] = self._tables.clock(facts.clock) if facts and crosses else k.NONE
+        return found
 
     def sinks(self, queue: str, token: str) -> list[tuple[int, int, str]]:
         """(kind, sink, who takes the tokens) of all that a signal of ``token`` by a queue raises."""
@@ -346,34 +403,34 @@ class _Tokens:
                 return []
             raise UnsuitedError(f"{queue} signals '{token}', which is not for it")
         if taker in self._tables.facts:
-            return [(k.TO_COUNTER, self._counters[taker, token], taker)]
+            return [(k.TO_COUNTER, self._counters[taker][token], taker)]
         outside = self._tables.outside
         return [(k.TO_PYTHON, outside.setdefault((taker, token), len(outside)), taker)]
 
     def slots(self, ring: Ring, queue: str) -> int:
         """The counter of the slots of a ring that a queue takes."""
-        counter = self._counters.get((queue, f"{ring.name}.free" if queue == ring.writer else f"{ring.name}.full"))
+        counter = self._counters[queue].get(f"{ring.name}.free" if queue == ring.writer else f"{ring.name}.full")
         if counter is None:
             raise UnsuitedError(f"{queue} touches ring '{ring.name}' without taking slots of it")
         return counter
 
     def _add_ring(self, ring: Ring) -> None:
-        tables = self._tables
-        if not all(name in tables.facts for name in (ring.writer, *ring.readers)):
+        tables, free_token, full_token = self._tables, f"{ring.name}.free", f"{ring.name}.full"
+        if not self._counters.keys() >= {ring.writer, *ring.readers}:
             raise UnsuitedError(f"ring '{ring.name}' of a queue outside")
         if not ring.readers:
             raise UnsuitedError(f"ring '{ring.name}' has no readers")
-        free = self._add_counter(ring.writer, f"{ring.name}.free", ring.slots, ring.slots)
+        free = self._add_counter(ring.writer, free_token, ring.slots, ring.slots)
         number, releases = len(tables.rows["RINGS"]), tables.rows["RELEASES"]
         first = len(releases)
         filled = [(k.TO_GUARD, self._guard(free), ring.writer)]
         for reader in ring.readers:
-            full = self._add_counter(reader, f"{ring.name}.full", ring.slots, 0)
+            full = self._add_counter(reader, full_token, ring.slots, 0)
             filled.append((k.TO_COUNTER, full, reader))
             freeing = [(k.TO_GUARD, self._guard(full), reader), (k.TO_RELEASE, len(releases), ring.writer)]
-            self._sinks[reader, f"{ring.name}.free"] = freeing
+            self._sinks[reader, free_token] = freeing
             releases.append((number, 0))
-        self._sinks[ring.writer, f"{ring.name}.full"] = filled
+        self._sinks[ring.writer, full_token] = filled
         tables.rows["RINGS"].append((free, 0, len(ring.readers), first, len(releases)))
 
     def _guard(self, counter: int) -> int:
@@ -383,37 +440,32 @@ class _Tokens:
 
     def _add_counter(self, queue: str, token: str, most: int, initial: int) -> int:
         rows = self._tables.rows["COUNTERS"]
-        if queue not in self._tables.facts:
+        counters = self._counters.get(queue)
+        if counters is None:
             return k.NONE
-        self._counters[queue, token] = len(rows)
-        rows.append((self._tables.numbers[queue], self.room, max(most, 1), 0, initial, 0, 0))
-        self.room += max(most, 1)
+        room = most if most > 1 else 1
+        counters[token] = len(rows)
+        rows.append((self._tables.numbers[queue], self.room, room, 0, initial, 0, 0))
+        self.room += room
         if initial:
             self.initial.append((len(rows) - 1, initial))
         return len(rows) - 1
 
 
-def _takers(program: Program) -> dict[str, str]:
-    """Semaphore -> the queue that waits for it."""
-    semaphores = {semaphore.name for semaphore in program.semaphores}
-    found: dict[str, str] = {}
-    for queue in program.queues:
-        for command, _ in _commands(queue.body, {}):
-            for token in command.waits:
-                if token.name in semaphores and found.setdefault(token.name, queue.name) != queue.name:
-                    raise UnsuitedError(f"semaphore '{token.name}' has two takers")
-    return found
-
-
-def _given(program: Program) -> dict[str, int]:
-    """How many tokens of each name are given in all."""
-    found: dict[str, int] = {}
+def _takers_and_given(program: Program) -> tuple[dict[str, str], dict[str, int]]:
+    """Of semaphores the queue that waits for each, and how many tokens of each are given in all."""
+    takers: dict[str, str] = {}
+    given = dict.fromkeys([semaphore.name for semaphore in program.semaphores], 0)
     for queue in program.queues:
         for command, trips in _commands(queue.body, {}):
+            for token in command.waits:
+                if token.name in given and takers.setdefault(token.name, queue.name) != queue.name:
+                    raise UnsuitedError(f"semaphore '{token.name}' has two takers")
             for token in command.signals:
-                runs = count_runs((*command.when, *token.when), trips)
-                found[token.name] = found.get(token.name, 0) + runs * token.n
-    return found
+                if token.name in given:
+                    runs = count_runs((*command.when, *token.when), trips) if trips else 1
+                    given[token.name] += runs * token.n
+    return takers, given
 
 
 def _commands(body: Sequence[ProgramNode], trips: Mapping[str, int]) -> Iterator[tuple[Command, Mapping[str, int]]]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from archsim.base.errors import ProgramError
+from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.hazards.accesses import READS, WRITES, AccessTable
 from archsim.ir.check.hazards.collect import collect, operands_of
 from archsim.ir.check.hazards.intervals import SingleAccesses, inside_written
@@ -34,7 +35,7 @@ def judged() -> Iterator[tuple[AccessTable, HappensBefore]]:
 def accesses_of(program: Program) -> tuple[AccessTable, HappensBefore] | None:
     try:
         ledger = build_ledger(program)
-        return collect(operands_of(program, ledger)), run_tokens(ledger)
+        return collect(operands_of(program, ledger, CommandShapes())), run_tokens(ledger)
     except (ProgramError, KeyError, IndexError, StopIteration):
         return None
 

@@ -14,6 +14,7 @@ from archsim.base.errors import ProgramError
 from archsim.ir.check.hazards import hazards
 from archsim.ir.check.hazards.collect import EvaluatedTexts, RunBounds
 from archsim.ir.check.program import check
+from archsim.ir.check.tokens.clocks import Clocks
 from archsim.ir.check.tokens.ledger import TokenLedger, build_ledger
 from archsim.ir.check.tokens.run import run_tokens
 from archsim.ir.check.tokens.unrolled import UnrolledNests, UnrolledQueue
@@ -134,11 +135,15 @@ def test_clocks_are_those_of_a_walk_command_by_command() -> None:
     for program in (gemm_cores(4, 3), *(subject.program for subject in subjects())):
         ledger = build_ledger(program)
         order, known = run_tokens(ledger), _walked(ledger)
-        for queue, clocks in enumerate(known):
-            at = np.arange(len(clocks))
-            assert np.array_equal(
-                order.clocks(np.full(len(at), queue), at), np.array(clocks).reshape(len(at), len(known))
-            )
+        counts = [len(clocks) for clocks in known]
+        queue, at = np.repeat(np.arange(len(counts)), counts), np.concatenate([np.arange(count) for count in counts])
+        rows = np.arange(len(at))
+        clocks = Clocks(order, (queue, at, np.zeros_like(at)), 1, rows)
+        numbers = clocks.queues(0)
+        walked = np.array([clock for each in known for clock in each]).reshape(len(at), len(counts))
+        assert np.array_equal(clocks.of(rows, 0), walked[:, numbers])
+        for other in numbers.tolist():
+            assert np.array_equal(clocks.ended(rows, np.full(len(at), other)), walked[:, other])
 
 
 def _walked(ledger: TokenLedger) -> list[list[IntArray]]:

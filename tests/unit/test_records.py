@@ -48,6 +48,15 @@ def test_records_that_differ() -> None:
         assert records != changed
 
 
+def test_columns_stay_as_they_were() -> None:
+    """When a command is added later; nobody can change them."""
+    records = Records.of("u", ROWS[:2])
+    before = records.columns()
+    records.add(records.text(records.texts[0]), (12, 12, 12), None, (), 0, 0)
+    assert before.end_ps.tolist() == [9, 12] and records.columns().end_ps.tolist() == [9, 12, 12]
+    assert tuple(records) == ROWS and not before.end_ps.flags.writeable
+
+
 def test_time_without_phase() -> None:
     """At the end of a command: the phase is ''. A command without length has none."""
     records = Records.of("u", ROWS)

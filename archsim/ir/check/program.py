@@ -14,8 +14,9 @@ from __future__ import annotations
 from archsim.ir.check.form.commands import check_commands, check_entries
 from archsim.ir.check.form.declarations import check_declarations, check_ownership, check_reach
 from archsim.ir.check.form.scales import check_numbers
+from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.hazards.collect import operands_of
-from archsim.ir.check.hazards.hazards import check_hazards, check_overlap
+from archsim.ir.check.hazards.hazards import check_hazards, check_overlap, first_clocks
 from archsim.ir.check.tokens.ledger import build_ledger
 from archsim.ir.check.tokens.run import run_tokens
 from archsim.ir.program import Program
@@ -24,14 +25,16 @@ from archsim.spec.architecture import Architecture
 
 def check(program: Program, architecture: Architecture) -> None:
     """Accept ``program`` for ``architecture`` or raise ProgramError naming command and loop indices."""
+    shapes = CommandShapes()
     check_declarations(program, architecture)
     check_ownership(program)
-    check_commands(program, architecture)
+    check_commands(program, architecture, shapes)
     check_reach(program, architecture)
     ledger = build_ledger(program)
     check_entries(ledger.steps)
     order = run_tokens(ledger)
-    operands = operands_of(program, ledger)
-    check_numbers(program)
-    check_hazards(operands, order)
-    check_overlap(operands, order)
+    operands = operands_of(program, ledger, shapes)
+    check_numbers(program, shapes)
+    clocks = first_clocks(operands, order)
+    check_hazards(operands, order, clocks)
+    check_overlap(operands, order, clocks)

@@ -16,6 +16,7 @@ from typing import get_args
 
 from archsim.base.errors import ConfigError, ProgramError
 from archsim.ir.check.form.declarations import known_name
+from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.tokens.unrolled import UnrolledQueue
 from archsim.ir.program import Command, CommandLoop, Lookup, Op, PlacedTensor, Program, ProgramNode, Queue, Region
 from archsim.spec.architecture import Architecture
@@ -138,21 +139,31 @@ _OPERANDS = {
 }
 
 
-def check_commands(program: Program, architecture: Architecture) -> None:
+_Key = tuple[int, tuple[str, ...], tuple[int, ...]]
+
+
+def check_commands(program: Program, architecture: Architecture, shapes: CommandShapes) -> None:
     """Raise ProgramError for the first command whose text breaks a rule of its operation."""
     layers = frozenset((*program.layers, HOST_LAYER))
+    right: dict[tuple[str, str], set[_Key]] = {}
     for queue in program.queues:
-        _check_body(_Around(queue, layers, program, architecture), queue.body, ())
+        known = right.setdefault((queue.engine, queue.unit), set())
+        _check_body(_Around(queue, layers, program, architecture, shapes, known), queue.body, ())
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What stands around a command: its queue, the ``layers`` that it may be of, its Program and the chip."""
+    """What stands around a command: its queue, the ``layers`` that it may be of, its Program and the chip.
+
+    ``right``: what such an engine was found to run rightly: shapes, loop variables around them, conditions of tokens.
+    """
 
     queue: Queue
     layers: frozenset[str]
     program: Program
     architecture: Architecture
+    shapes: CommandShapes
+    right: set[_Key]
 
 
 def _check_body(around: _Around, body: tuple[ProgramNode, ...], variables: tuple[str, ...]) -> None:
@@ -163,17 +174,33 @@ def _check_body(around: _Around, body: tuple[ProgramNode, ...], variables: tuple
                 raise ProgramError(f"loop '{node.var}' of {name} makes {node.trips} trips; allowed 1 or more")
             _check_body(around, node.body, (*variables, node.var))
             continue
-        if _only_syncs(node, around.layers):
-            continue
-        what = f"{node.name} of {around.queue.name}"
-        _check_operation(around, node, what)
-        _check_names(around, node, what, variables)
-        _check_operands(node, what)
-        extents = [extent.dim for extent in node.extents]
-        for region in (*node.reads, *node.writes):
-            if region.clips or not _plainly_right(region, extents):
-                _check_region(region, extents, f"{what}: operand '{region.operand}'")
-        _check_work(around, node, what, extents)
+        if not _only_syncs(node, around.layers):
+            _check_once(around, node, variables)
+
+
+def _check_once(around: _Around, command: Command, variables: tuple[str, ...]) -> None:
+    """Check a command, unless one of its shape, with the same conditions of tokens, was found right."""
+    key = around.shapes.of(command), variables, _conditions(command)
+    if key not in around.right or command.index is not None or command.layer not in around.layers:
+        _check_command(around, command, variables)
+        around.right.add(key)
+
+
+def _conditions(command: Command) -> tuple[int, ...]:
+    """The ids of the conditions of a command's tokens."""
+    return tuple([id(token.when) for token in command.waits + command.signals if token.when])
+
+
+def _check_command(around: _Around, command: Command, variables: tuple[str, ...]) -> None:
+    what = f"{command.name} of {around.queue.name}"
+    _check_operation(around, command, what)
+    _check_names(around, command, what, variables)
+    _check_operands(command, what)
+    extents = [extent.dim for extent in command.extents]
+    for region in (*command.reads, *command.writes):
+        if region.clips or not _plainly_right(region, extents):
+            _check_region(region, extents, f"{what}: operand '{region.operand}'")
+    _check_work(around, command, what, extents)
 
 
 def _only_syncs(command: Command, layers: Collection[str]) -> bool:
@@ -183,8 +210,7 @@ def _only_syncs(command: Command, layers: Collection[str]) -> bool:
         and command.layer in layers
         and not (command.reads or command.writes or command.extents or command.when)
         and not any(_FOREIGN["SYNC"](command))
-        and not any([token.when for token in command.waits])
-        and not any([token.when for token in command.signals])
+        and not _conditions(command)
     )
 
 

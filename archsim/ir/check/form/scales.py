@@ -7,37 +7,39 @@ from collections.abc import Mapping
 from archsim.base.errors import ModelError, ProgramError
 from archsim.facts.dataflows.fold import check_windows
 from archsim.ir.check.form.commands import MOVES
-from archsim.ir.check.form.declarations import known_name
+from archsim.ir.check.form.declarations import commands_of, known_name
+from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.dtypes import element_range
-from archsim.ir.program import Command, CommandLoop, MatmulNest, PlacedTensor, Program, ProgramNode, Ring
+from archsim.ir.program import Command, MatmulNest, PlacedTensor, Program, Ring
 
 StoresByName = Mapping[str, PlacedTensor | Ring]
 _FACTORS = {"MATMUL": ("a", "b", "acc"), "VECTOR": ("in0", "in1", "out")}  # of what accumulates: factors, sum
 
 
-def check_numbers(program: Program) -> None:
+def check_numbers(program: Program, shapes: CommandShapes) -> None:
     """Raise ProgramError for the first command whose numbers do not fit its operands."""
     stores: dict[str, PlacedTensor | Ring] = {t.name: t for t in program.tensors} | {r.name: r for r in program.rings}
+    numbers = {name: (store.dtype, store.scale, store.zero) for name, store in stores.items()}
+    right: set[tuple[object, ...]] = set()
     for queue in program.queues:
-        _check_body(queue.name, queue.body, stores)
+        for command in commands_of(queue.body):
+            if command.op == "SYNC" and not command.extents:
+                continue
+            key = (shapes.of(command), *[numbers[region.store] for region in command.reads + command.writes])
+            if key not in right:
+                _check_command(command, stores, f"{command.name} of {queue.name}")
+                right.add(key)
 
 
-def _check_body(queue: str, body: tuple[ProgramNode, ...], stores: StoresByName) -> None:
-    for node in body:
-        if isinstance(node, CommandLoop):
-            _check_body(queue, node.body, stores)
-            continue
-        if node.op == "SYNC" and not node.extents:
-            continue
-        what = f"{node.name} of {queue}"
-        _check_extents(node, what)
-        if node.op in MOVES:
-            _check_move(node, stores, what)
-        elif node.op == "MATMUL" or node.function == "mac":
-            _check_product(node, stores, what)
-            _check_nest(node, what)
-        elif node.op == "VECTOR":
-            _check_functions(node, what)
+def _check_command(command: Command, stores: StoresByName, what: str) -> None:
+    _check_extents(command, what)
+    if command.op in MOVES:
+        _check_move(command, stores, what)
+    elif command.op == "MATMUL" or command.function == "mac":
+        _check_product(command, stores, what)
+        _check_nest(command, what)
+    elif command.op == "VECTOR":
+        _check_functions(command, what)
 
 
 def _check_extents(command: Command, what: str) -> None:

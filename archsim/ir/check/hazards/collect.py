@@ -17,6 +17,7 @@ import numpy as np
 from archsim.base.arrays import BoolArray, IntArray
 from archsim.base.errors import ProgramError
 from archsim.ir.check.form.declarations import describe
+from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.hazards.accesses import (
     READS,
     SCATTERS,
@@ -274,12 +275,12 @@ class OperandTable:
         return replace(self, regions=regions, texts=texts, columns=self.columns[rows])
 
 
-def operands_of(program: Program, ledger: TokenLedger) -> OperandTable:
+def operands_of(program: Program, ledger: TokenLedger, shapes: CommandShapes) -> OperandTable:
     """All operands; raises ProgramError for one outside its store or without a slot."""
     for ring in program.rings:
         if ring.retain:
             slot_starts(ring, ledger)
-    found = _Found(program, ledger)
+    found = _Found(program, ledger, shapes)
     for queue, unrolled in enumerate(ledger.steps):
         for rank, text in enumerate(unrolled.texts):
             if text.command.reads or text.command.writes:
@@ -310,31 +311,56 @@ def _rooms(items: Sequence[PlacedTensor | Ring]) -> IntArray:
     return np.array([i.slot_bytes if isinstance(i, Ring) else i.size_bytes for i in items], dtype=np.int64)
 
 
+class _Alike(NamedTuple):
+    """What many texts do to an operand: its ``place`` among what they read, then write; columns of ``OperandTable``."""
+
+    place: int
+    kind: AccessKind
+    touch: int
+    few: bool
+    bounds: int
+
+
 class _Found:
     """Operands, while they are collected."""
 
-    def __init__(self, program: Program, ledger: TokenLedger) -> None:
-        self.ledger = ledger
+    def __init__(self, program: Program, ledger: TokenLedger, shapes: CommandShapes) -> None:
+        self.ledger, self._shapes = ledger, shapes
         self.items: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
         self.numbers = {item.name: number for number, item in enumerate(self.items)}
         self.known = EvaluatedTexts()
         self.regions: list[Region] = []
         self.texts: list[NestText] = []
         self.columns: list[int] = []  # those of one operand after those of another
+        self._alike: dict[tuple[int, int, int], list[_Alike]] = {}
 
     def add(self, queue: int, rank: int, text: NestText) -> None:
         """Append what a command text of ``queue`` does to its operands."""
         command, nest, number, begin = text
-        repeats, few = self.known.of(text), len(nest.runs[number].at) < FEW
-        index, table = command.index, command.table
+        key = id(nest), number, self._shapes.of(command)
+        alike = self._alike.get(key)
+        if alike is None:
+            alike = self._alike[key] = self._touched(text)
+        regions = command.reads + command.writes
+        for place, kind, touch, few, bounds in alike:
+            region = regions[place]
+            self.regions.append(region)
+            self.texts.append(text)
+            store = self.numbers[region.store]
+            self.columns += (store, kind, queue, begin, region.offset.const, rank, touch, few, bounds)
+
+    def _touched(self, text: NestText) -> list[_Alike]:
+        """What texts of one nest, number and shape do alike."""
+        command, repeats = text.command, self.known.of(text)
+        few, index, table = len(text.nest.runs[text.number].at) < FEW, command.index, command.table
+        places = {id(region): place for place, region in enumerate(command.reads + command.writes)}
+        found = []
         for touch, (region, kind, only) in enumerate(_touches(command)):
             above = (index.rows - 1) * index.row_bytes if index is not None and region is table else 0
             bounds = repeats.bounds(region, above, only)
             if bounds >= 0:
-                store, offset = self.numbers[region.store], region.offset.const
-                self.regions.append(region)
-                self.texts.append(text)
-                self.columns += (store, kind, queue, begin, offset, rank, touch, few, bounds)
+                found.append(_Alike(places[id(region)], kind, touch, few, bounds))
+        return found
 
     def table(self) -> OperandTable:
         """All of them."""

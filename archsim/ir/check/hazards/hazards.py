@@ -44,13 +44,29 @@ from archsim.ir.check.hazards.intervals import (
     outside_written,
 )
 from archsim.ir.check.hazards.protocol import rightly_used
+from archsim.ir.check.tokens.clocks import Clocks
 from archsim.ir.check.tokens.run import HappensBefore
 from archsim.ir.program import PlacedTensor
 
 
-def check_hazards(table: OperandTable, order: HappensBefore) -> None:
-    """Raise ProgramError for the first race, early reuse or read of unwritten bytes."""
-    uses, left = _left_open(table, order)
+def first_clocks(table: OperandTable, order: HappensBefore) -> Clocks:
+    """What has ended when each group begins, of the queues that touch its memory: of all groups of tensors and of what
+    writes to rings."""
+    groups, tensors = table.groups, len(table.items) - len(table.ledger.program.rings)
+    memory, memories = _memories(table)
+    wanted = np.flatnonzero((groups.store < tensors) | (groups.kind != READS))
+    return Clocks(order, (groups.queue, groups.first, memory[groups.store]), memories, wanted)
+
+
+def _memories(table: OperandTable) -> tuple[IntArray, int]:
+    """The number of the memory of each store, and how many there are."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys([item.memory for item in table.items]))}
+    return np.array([numbers[item.memory] for item in table.items], dtype=np.int64), len(numbers)
+
+
+def check_hazards(table: OperandTable, order: HappensBefore, clocks: Clocks) -> None:
+    """Raise ProgramError for the first race, early reuse or read of unwritten bytes; ``clocks``: of the groups."""
+    uses, left = _left_open(table, order, clocks)
     single = SingleAccesses(uses, order)
     for number, pairs in _by_store(uses, single.racing(_turned(uses, _unowned(uses, left.races)))):
         _check_races(uses, order, number, pairs)
@@ -64,18 +80,21 @@ def check_hazards(table: OperandTable, order: HappensBefore) -> None:
             check_written(store, order, uses.accesses(int(group)))
 
 
-def _left_open(table: OperandTable, order: HappensBefore) -> tuple[AccessTable, OpenGroups]:
+def _left_open(table: OperandTable, order: HappensBefore, clocks: Clocks) -> tuple[AccessTable, OpenGroups]:
     """The accesses of stores that leave anything open, and what: rings that their protocol does not prove, and tensors
     of which the order of all that queues do with them does not settle it."""
     tensors = len(table.items) - len(table.ledger.program.rings)
     groups = table.groups.pick(table.groups.store < tensors)
-    ordered = leave_open(table.items, groups, order, _outside(table, groups))
+    ordered = leave_open(table.items, groups, clocks, _outside(table, groups))
     wanted = np.append(np.zeros(tensors, dtype=np.bool_), ~rightly_used(table))
     wanted[groups.store[ordered.races[:, 0]]] = True
     wanted[groups.store[ordered.unsure]] = True
     uses = collect(table.of_stores(wanted))
     rings = np.flatnonzero(uses.groups.store >= tensors)
-    taped = leave_open(uses.items, uses.groups.pick(rings), order, outside_written(uses)[rings])
+    taped_groups = uses.groups.pick(rings)
+    commands = taped_groups.queue, taped_groups.first, taped_groups.store
+    taped_clocks = Clocks(order, commands, len(table.items), np.arange(len(rings)))
+    taped = leave_open(uses.items, taped_groups, taped_clocks, outside_written(uses)[rings])
     place = _places(uses, groups)
     return uses, OpenGroups(
         np.concatenate((place[ordered.races], rings[taped.races])),
@@ -139,22 +158,22 @@ def _check_races(uses: AccessTable, order: HappensBefore, number: int, pairs: In
         check_race(store, order, uses.accesses(writes), uses.accesses(others), verb)
 
 
-def check_overlap(table: OperandTable, order: HappensBefore) -> None:
-    """Raise ProgramError for two stores of one memory that share bytes while both are in use."""
-    items = table.items
-    numbers = {name: number for number, name in enumerate(dict.fromkeys([item.memory for item in items]))}
-    memory = np.array([numbers[item.memory] for item in items], dtype=np.int64)
+def check_overlap(table: OperandTable, order: HappensBefore, clocks: Clocks) -> None:
+    """Raise ProgramError for two stores of one memory that share bytes while both are in use; ``clocks``: of the
+    groups."""
+    items, (memory, memories) = table.items, _memories(table)
     base = np.array([item.base for item in items], dtype=np.int64)
     end = base + np.array([item.size_bytes for item in items], dtype=np.int64)
     stores = np.lexsort((base, memory))
-    begins = np.searchsorted(memory[stores], np.arange(len(numbers) + 1)).tolist()
+    begins = np.searchsorted(memory[stores], np.arange(memories + 1)).tolist()
     groups = np.argsort(memory[table.groups.store], kind="stable")
-    firsts = np.searchsorted(memory[table.groups.store][groups], np.arange(len(numbers) + 1)).tolist()
-    for number in range(len(numbers)):
+    firsts = np.searchsorted(memory[table.groups.store][groups], np.arange(memories + 1)).tolist()
+    for number in range(memories):
         inside = stores[begins[number] : begins[number + 1]]
         above = np.searchsorted(base[inside], end[inside], side="left")
         if (above > np.arange(1, len(inside) + 1)).any():
-            ends = _ends(table, inside, groups[firsts[number] : firsts[number + 1]], order)
+            used = groups[firsts[number] : firsts[number + 1]]
+            ends = _ends(table, inside, used, number, order, clocks)
             _check_memory(table, inside, above, ends, order)
 
 
@@ -178,7 +197,9 @@ def _before(last: IntArray, first: IntArray, one: IntArray, two: IntArray) -> ND
     return before
 
 
-def _ends(table: OperandTable, stores: IntArray, used: IntArray, order: HappensBefore) -> tuple[IntArray, IntArray]:
+def _ends(
+    table: OperandTable, stores: IntArray, used: IntArray, memory: int, order: HappensBefore, clocks: Clocks
+) -> tuple[IntArray, IntArray]:
     """By queue and store: the last command that touches it (-1: none), and how many have surely ended before anything
     is written there (-1 if it is preloaded: at time 0).
 
@@ -187,16 +208,17 @@ def _ends(table: OperandTable, stores: IntArray, used: IntArray, order: HappensB
     groups = table.groups.pick(used)
     place = np.empty(len(table.items), dtype=np.int64)
     place[stores] = np.arange(len(stores))
-    queues = np.union1d(groups.queue, np.arange(min(1, len(order.counts))))
+    queues = clocks.queues(memory)
     last = np.full((len(queues), len(stores)), -1, dtype=np.int64)
     np.maximum.at(last, (np.searchsorted(queues, groups.queue), place[groups.store]), groups.last)
     first = np.repeat(order.counts[queues][:, None], len(stores), axis=1)
-    changes = groups.pick(groups.kind != READS)
+    writing = groups.kind != READS
+    changes, numbers = groups.pick(writing), used[writing]
     if len(changes.store):
         by_store = np.argsort(place[changes.store], kind="stable")
         written = place[changes.store][by_store]
         begin = np.flatnonzero(np.diff(written, prepend=-1))
-        ended = order.clocks(changes.queue[by_store], changes.first[by_store])[:, queues]
+        ended = clocks.of(numbers[by_store], memory)
         first[:, written[begin]] = np.minimum.reduceat(ended, begin, axis=0).T
     first[:, [getattr(table.items[number], "preloaded", False) for number in stores.tolist()]] = -1
     return last, first

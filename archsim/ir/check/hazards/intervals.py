@@ -30,6 +30,7 @@ from archsim.ir.check.hazards.accesses import (
     pairs_within,
 )
 from archsim.ir.check.hazards.bytes import meet, missing_byte
+from archsim.ir.check.tokens.clocks import Clocks
 from archsim.ir.check.tokens.run import HappensBefore
 from archsim.ir.program import PlacedTensor, Ring
 
@@ -48,22 +49,22 @@ class OpenGroups:
 
 
 def leave_open(
-    items: Sequence[PlacedTensor | Ring], groups: AccessGroups, order: HappensBefore, outside: BoolArray
+    items: Sequence[PlacedTensor | Ring], groups: AccessGroups, clocks: Clocks, outside: BoolArray
 ) -> OpenGroups:
-    """Ask every pair of groups of one store of which one writes. ``outside``: groups of reads of what is never written,
-    by bounding intervals."""
+    """Ask every pair of groups of one store of which one writes. ``clocks``: of the first command of each; ``outside``:
+    groups of reads of what is never written, by bounding intervals."""
     rings = np.array([isinstance(item, Ring) for item in items], dtype=np.bool_)
     sizes = np.array([item.size_bytes for item in items], dtype=np.int64)
     loaded = np.array([isinstance(item, PlacedTensor) and item.preloaded for item in items], dtype=np.bool_)
     races, reused = [np.empty((0, 2), dtype=np.int64)], np.zeros(len(groups.store), dtype=np.bool_)
-    unsure, started = outside.copy(), order.clocks(groups.queue, groups.first)
+    unsure = outside.copy()
     for lower, upper in pairs_below(np.searchsorted(groups.store, groups.store, side="right")):
         keep = _near(groups, lower, upper)
         one, two = lower[keep], upper[keep]
         filled = (groups.kind[one] == READS) & (groups.kind[two] == WRITES)
         other = groups.queue[one] != groups.queue[two]
-        after = started[one, groups.queue[two]] > groups.last[two]
-        ordered = after | (started[two, groups.queue[one]] > groups.last[one])
+        after = clocks.ended(one, groups.queue[two]) > groups.last[two]
+        ordered = after | (clocks.ended(two, groups.queue[one]) > groups.last[one])
         meet = groups.low[one] < groups.high[two]
         races.append(np.stack((one, two), axis=1)[other & meet & ~ordered])
         unsure[one[filled & ~after]] = True

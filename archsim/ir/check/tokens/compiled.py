@@ -264,21 +264,24 @@ def clocks_at(
     taken: SideColumns,
     given: SideColumns,
     follows: FollowColumns,
-    asked: tuple[IntArray, IntArray, IntArray],
+    asked: tuple[IntArray, IntArray, IntArray, IntArray],
+    first: IntArray,
+    others: IntArray,
     known: Known,
     found: IntArray,
 ) -> None:
-    """The same of all queues: row ``asked[2]`` of ``found``, shape (commands, queues)."""
+    """The same of all queues of a sheet, ``others[first[sheet]:first[sheet + 1]]``; ``asked``: queue, command, sheet,
+    and where its numbers begin in ``found``."""
     before = -1
     for each in range(len(asked[0])):
-        queue, index, row = asked[0][each], asked[1][each], asked[2][each]
+        queue, index, sheet, cell = asked[0][each], asked[1][each], asked[2][each], asked[3][each]
         if queue != before:
             _forget(follows, known)
             before = queue
         _start(taken, given, follows, known, queue, index)
-        for other in range(len(known.started)):
-            found[row, other] = known.started[other] + 1
-        found[row, queue] = index
+        for place in range(first[sheet], first[sheet + 1]):
+            other = others[place]
+            found[cell + place - first[sheet]] = index if other == queue else known.started[other] + 1
 
 
 @njit

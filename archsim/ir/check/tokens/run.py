@@ -101,23 +101,23 @@ class HappensBefore:
         asked = [np.ravel(part).astype(np.int64) for part in parts]
         order = np.lexsort((asked[1], asked[0]))
         ended = np.empty(len(order), dtype=np.int64)
-        self._walk(ended_before, (asked[0][order], asked[1][order], asked[2][order]), ended)
+        self._walk(ended_before, ((asked[0][order], asked[1][order], asked[2][order]),), ended)
         found = np.empty_like(ended)
         found[order] = ended
         return found.reshape(parts[0].shape)
 
-    def clocks(self, queue: IntArray, index: IntArray) -> AnyArray:
-        """``ended`` of all queues for some commands, shape (commands, queues), in the smallest unsigned integers that
-        hold it."""
-        order = np.lexsort((index, queue))
-        size = np.min_scalar_type(int(self.counts.max(initial=0)))
-        found = np.empty((len(order), len(self.counts)), dtype=size)
-        self._walk(clocks_at, (queue[order], index[order], order), found)
+    def clocks(
+        self, asked: tuple[IntArray, IntArray, IntArray, IntArray], first: IntArray, others: IntArray, size: int
+    ) -> AnyArray:
+        """``ended`` of several queues for commands in order of queue and command, as of ``clocks_at``; ``size``: how
+        many numbers that are. They are the smallest unsigned integers that hold them."""
+        found = np.empty(size, dtype=np.min_scalar_type(int(self.counts.max(initial=0))))
+        self._walk(clocks_at, (asked, first, others), found)
         return found
 
-    def _walk(self, walk: Callable[..., None], asked: tuple[IntArray, IntArray, IntArray], found: AnyArray) -> None:
+    def _walk(self, walk: Callable[..., None], asked: tuple[object, ...], found: AnyArray) -> None:
         known = Known(*np.zeros((4, len(self.counts)), dtype=np.int64))
-        walk(self.ledger.taken.columns, self.ledger.given.columns, self.follows, asked, known, found)
+        walk(self.ledger.taken.columns, self.ledger.given.columns, self.follows, *asked, known, found)
 
 
 def run_tokens(ledger: TokenLedger) -> HappensBefore:
