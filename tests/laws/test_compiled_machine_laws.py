@@ -112,6 +112,8 @@ def ends(work: list[Job], *, compiled: bool) -> list[int]:
     starter: Any = ChipPorts(event_loop)
     if compiled:
         tables = ProgramTables(program(), {}, lambda _: ())
+        for clock in CLOCKS:
+            tables.clock(clock)
         starter = CompiledCore(
             tables, {}, event_loop, 1, 0, lambda streams, placed: stream_facts(streams, placed=placed), trace=False
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from archsim.base.jit import njit
 from archsim.sim.compiled import layout as k
-from archsim.sim.compiled.exact import Exact, times_mod, whole
+from archsim.sim.compiled.exact import Exact, plus, ratio, times_mod, whole
 
 
 @njit
@@ -37,10 +37,6 @@ def position(m: Any, r: Any, clock: int, time_ps: int) -> Exact:
     ps, edges = m[row], m[row + 1]
     full, rest = time_ps // ps * edges, time_ps % ps * edges
     below, part = full + rest // ps, rest % ps
-    high = float(below)
-    first = float(part) / float(ps)
-    total = high + first
-    second = (float(part) - first * float(ps)) / float(ps)
-    low = (first - (total - high)) + second
-    residue = times_mod(np.uint64(time_ps), r[m[k.CLOCK_NUMBERS] + clock])
-    return total, low, residue
+    high, low = ratio(whole(part), whole(ps))
+    found = plus(whole(below), (high, low, np.uint64(0)))
+    return found[0], found[1], times_mod(np.uint64(time_ps), r[m[k.CLOCK_NUMBERS] + clock])

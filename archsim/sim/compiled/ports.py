@@ -49,6 +49,8 @@ def begin(m: Any, x: Any, r: Any, f: int, stream: int, core: int, clock: int, q:
     m[flow + k.FLOW_END_PS] = edge(m, clock, first + m[row + k.WHOLE_CYCLES])
     m[flow + k.FLOW_VERSION] += 1
     m[flow + k.FLOW_ACTIVE] = 1
+    m[k.FLOWS_BEGUN] += 1
+    m[flow + k.FLOW_ORDER] = m[k.FLOWS_BEGUN]
     store(x, r, numbers + k.DONE, whole(0))
     store(x, r, numbers + k.PACE, whole(1))
     store(x, r, numbers + k.SINCE, whole(first))

@@ -275,10 +275,12 @@ def _fill(m: Any, x: Any, r: Any, flows: int, limits: int, first: bool) -> None:
         _prepare(m, x, r, limit)
     while waiting:
         alone = k.NONE if first else _nearest(m, x, flows)
-        limit = _tightest(m, x, limits, 1.0 if first else 1.0 - x[2 * _no(m, alone, NEW_PACE)])
+        limit = _tightest(m, x, r, limits)
+        if limit != k.NONE and alone != k.NONE and not _allows_less(m, x, r, limit, alone):
+            limit = k.NONE
         if limit != k.NONE:
             top = _top(m, limit)
-            gain = times(load(x, r, _no(m, limit, LEVEL)), load(x, r, _no(m, top, ENTRY_INVERSE)))
+            gain = _bid(m, x, r, limit, top)
             _serve(m, x, r, m[_cell(m, top, ENTRY_FLOW)], gain)
             waiting -= 1
         elif alone != k.NONE:
@@ -304,15 +306,48 @@ def _nearest(m: Any, x: Any, flows: int) -> int:
 
 
 @njit
-def _tightest(m: Any, x: Any, limits: int, least: float) -> int:
-    """The limit that allows the one who takes most of it least; NONE where none allows less than ``least``."""
-    found = k.NONE
+def _tightest(m: Any, x: Any, r: Any, limits: int) -> int:
+    """The limit that allows the one who takes most of it least, of those that allow the same the one whose flow began
+    first; NONE where the wishes of all fit."""
+    found, least, taker = k.NONE, whole(0), k.NONE
     for limit in range(limits):
         if m[_cell(m, limit, LEFT_ABOVE)]:
-            bid = x[2 * _no(m, limit, LEVEL)] * x[2 * _no(m, _top(m, limit), ENTRY_INVERSE)]
-            if bid < least:
-                least, found = bid, limit
+            top = _top(m, limit)
+            near = x[2 * _no(m, limit, LEVEL)] * x[2 * _no(m, top, ENTRY_INVERSE)]
+            if found == k.NONE or near <= least[0] * (1.0 + ROUNDING):
+                bid = _bid(m, x, r, limit, top)
+                if found == k.NONE or _is_before(m, bid, top, least, taker):
+                    found, least, taker = limit, bid, top
     return found
+
+
+@njit
+def _bid(m: Any, x: Any, r: Any, limit: int, top: int) -> Exact:
+    """What a limit allows the one of entry ``top``, who takes most of it."""
+    return times(load(x, r, _no(m, limit, LEVEL)), load(x, r, _no(m, top, ENTRY_INVERSE)))
+
+
+@njit
+def _allows_less(m: Any, x: Any, r: Any, limit: int, place: int) -> bool:
+    """Whether a limit bids less than the flow at ``place`` lacks to full pace."""
+    lack = minus(whole(1), load(x, r, _no(m, place, NEW_PACE)))
+    less = sign(minus(_bid(m, x, r, limit, _top(m, limit)), lack), 1.0)
+    _doubt(m, less)
+    return less == -1
+
+
+@njit
+def _is_before(m: Any, value: Exact, entry: int, other: Exact, behind: int) -> bool:
+    """Whether the value of an entry is less than that of another, or as much and its flow began before."""
+    order = sign(minus(value, other), value[0])
+    _doubt(m, order)
+    return order == -1 or (order == 0 and _order(m, entry) < _order(m, behind))
+
+
+@inlined
+def _order(m: Any, entry: int) -> int:
+    """When the flow of an entry began, among all."""
+    return int(m[m[k.FLOWS_AT] + m[_cell(m, m[_cell(m, entry, ENTRY_FLOW)], FLOW)] * k.FLOW_WIDTH + k.FLOW_ORDER])
 
 
 @njit
@@ -335,8 +370,8 @@ def _prepare(m: Any, x: Any, r: Any, limit: int) -> None:
             lack = minus(whole(1), load(x, r, _no(m, place, NEW_PACE)))
             store(x, r, _no(m, entry, WISH), times(load(x, r, _no(m, entry, ENTRY_SHARE)), lack))
             m[_cell(m, entry, FITS)] = 0
-            _insert(m, x, first, count, entry, BY_WISH, WISH, 1.0)
-            _insert(m, x, first, count, entry, BY_SHARE, ENTRY_SHARE, -1.0)
+            _insert_wish(m, x, r, first, count, entry)
+            _insert_share(m, x, r, first, count, entry)
             count += 1
     m[_cell(m, limit, NEXT)], m[_cell(m, limit, TOP)], m[_cell(m, limit, LEFT_ABOVE)] = first, first, count
     store(x, r, _no(m, limit, FITTING), whole(0))
@@ -344,14 +379,31 @@ def _prepare(m: Any, x: Any, r: Any, limit: int) -> None:
 
 
 @njit
-def _insert(m: Any, x: Any, first: int, count: int, entry: int, column: int, value: int, way: float) -> None:
-    """Put an entry in its place among the ``count`` that are in order of a value."""
-    place = first + count
-    mine = way * x[2 * _no(m, entry, value)]
-    while place > first and way * x[2 * _no(m, m[_cell(m, place - 1, column)], value)] > mine:
-        m[_cell(m, place, column)] = m[_cell(m, place - 1, column)]
+def _insert_wish(m: Any, x: Any, r: Any, first: int, count: int, entry: int) -> None:
+    """Put an entry in its place among the ``count`` that are in order of their wishes."""
+    place, wish = first + count, load(x, r, _no(m, entry, WISH))
+    while place > first:
+        other = m[_cell(m, place - 1, BY_WISH)]
+        if not _is_before(m, wish, entry, load(x, r, _no(m, other, WISH)), other):
+            break
+        m[_cell(m, place, BY_WISH)] = other
         place -= 1
-    m[_cell(m, place, column)] = entry
+    m[_cell(m, place, BY_WISH)] = entry
+
+
+@njit
+def _insert_share(m: Any, x: Any, r: Any, first: int, count: int, entry: int) -> None:
+    """The same by share, the largest first, of equal ones the one that began first."""
+    place, share = first + count, load(x, r, _no(m, entry, ENTRY_SHARE))
+    while place > first:
+        other = m[_cell(m, place - 1, BY_SHARE)]
+        more = sign(minus(share, load(x, r, _no(m, other, ENTRY_SHARE))), share[0])
+        _doubt(m, more)
+        if more == -1 or (more == 0 and _order(m, entry) > _order(m, other)):
+            break
+        m[_cell(m, place, BY_SHARE)] = other
+        place -= 1
+    m[_cell(m, place, BY_SHARE)] = entry
 
 
 @njit
