@@ -95,13 +95,14 @@ def _by_shape(uses: AccessTable, groups: Iterable[int]) -> list[PaintedBytes]:
     for group in groups:
         accesses = uses.accesses(group)
         for number in np.unique(accesses.region).tolist():
-            rows = np.flatnonzero(accesses.region == number)
-            places = accesses.index[rows] - uses.texts[number].begin
-            for shape, alike in _shapes(uses, accesses.queue, number, known):
-                low = accesses.low[rows[np.isin(places, alike, assume_unique=True)]]
+            low = accesses.low[accesses.region == number]
+            shapes = _shapes(uses, accesses.queue, number, known)
+            places = accesses.index[accesses.region == number] - uses.texts[number].begin if len(shapes) > 1 else None
+            for shape, alike in shapes:
+                some = low if places is None else low[np.isin(places, alike, assume_unique=True)]
                 lows, queues = found.setdefault(shape, ([], []))
-                lows.append(low)
-                queues.append(np.full(len(low), accesses.queue))
+                lows.append(some)
+                queues.append(np.full(len(some), accesses.queue))
     joined = ((np.concatenate(lows), np.concatenate(queues), shape) for shape, (lows, queues) in found.items())
     return [(lows, queues, shape) for lows, queues, shape in joined if len(lows)]
 

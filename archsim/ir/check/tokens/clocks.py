@@ -19,12 +19,10 @@ class Clocks:
         self, order: HappensBefore, commands: tuple[IntArray, IntArray, IntArray], sheets: int, wanted: IntArray
     ) -> None:
         queue, index, self._sheet = commands
-        queues = len(order.counts)
-        keys = np.union1d(self._sheet * queues + queue, np.arange(sheets if queues else 0) * queues)
+        queues = self._count = len(order.counts)
+        keys = self._keys = np.union1d(self._sheet * queues + queue, np.arange(sheets if queues else 0) * queues)
         self._first = np.searchsorted(keys, np.arange(sheets + 1) * queues)
         self._queues = keys % max(queues, 1)
-        self._column = np.zeros((sheets, queues), dtype=np.int64)
-        self._column.flat[keys] = np.arange(len(keys)) - self._first[keys // max(queues, 1)]
         widths = np.zeros_like(queue)
         widths[wanted] = np.diff(self._first)[self._sheet[wanted]]
         self._cell = np.cumsum(widths) - widths
@@ -38,7 +36,9 @@ class Clocks:
 
     def ended(self, number: IntArray, queue: IntArray) -> AnyArray:
         """How many commands of a queue have ended, of numbers of commands and queues of their sheets."""
-        found: AnyArray = self._found[self._cell[number] + self._column[self._sheet[number], queue]]
+        sheet = self._sheet[number]
+        column = np.searchsorted(self._keys, sheet * self._count + queue) - self._first[sheet]
+        found: AnyArray = self._found[self._cell[number] + column]
         return found
 
     def of(self, number: IntArray, sheet: int) -> AnyArray:

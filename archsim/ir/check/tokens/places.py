@@ -132,27 +132,32 @@ class _Runs:
 
 
 class _Found:
-    """Columns with a row for each token of each command text: its side's key, the nest's first command, its run."""
+    """Tokens of command texts: the number and the run of each; for each text how many they are, its queue, and the
+    first command of its nest.
+    """
 
     def __init__(self, numbers: Mapping[str, int], runs: _Runs) -> None:
         self.numbers, self.runs = numbers, runs
-        self.key: list[int] = []
-        self.begin: list[int] = []
+        self.token: list[int] = []
         self.run: list[int] = []
+        self.texts: list[int] = []
 
     def add(self, queue: int, text: NestText, tokens: Sequence[Token]) -> None:
         """Append what a command text of ``queue`` takes, or gives."""
-        numbers, run_of, first = self.numbers, self.runs.of, queue * len(self.numbers)
+        numbers, run_of = self.numbers, self.runs.of
         every = run_of(text, (), 1)
-        self.key += [first + numbers[token.name] for token in tokens]
-        self.run += [
-            every if token.n == 1 and not token.when else run_of(text, token.when, token.n) for token in tokens
-        ]
-        self.begin += [text.begin] * len(tokens)
+        self.token += [numbers[token.name] for token in tokens]
+        if any([token.n != 1 or token.when for token in tokens]):
+            self.run += [run_of(text, token.when, token.n) for token in tokens]
+        else:
+            self.run += [every] * len(tokens)
+        self.texts += (len(tokens), queue, text.begin)
 
     def sides(self) -> TokenSides:
         """The rows that have tokens, sorted; those of one side and nest are joined."""
-        key, begin, run = (np.array(column, dtype=np.int64) for column in (self.key, self.begin, self.run))
+        count, queue, begin = np.array(self.texts, dtype=np.int64).reshape(-1, 3).T
+        token, run = np.array(self.token, dtype=np.int64), np.array(self.run, dtype=np.int64)
+        key, begin = np.repeat(queue, count) * len(self.numbers) + token, np.repeat(begin, count)
         sizes = np.array([len(places) for places in self.runs.arrays], dtype=np.int64)
         some = sizes[run] > 0 if len(run) else np.empty(0, dtype=np.bool_)
         key, begin, run = key[some], begin[some], run[some]
