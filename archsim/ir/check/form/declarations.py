@@ -275,22 +275,28 @@ class _Owners:
 
     def check_stores(self, queue: Queue, command: Command) -> None:
         """Operands name known stores; a ring is written by its writer and read by its readers (or its writer)."""
-        for region in (*command.reads, *command.writes):
-            if region.store not in self.stores:
-                known_name(region.store, self.stores, f"{command.name} of {queue.name}: unknown tensor or ring")
+        name, stores = queue.name, self.stores
         for region in command.writes:
-            store = self.stores[region.store]
-            if isinstance(store, Ring) and queue.name != store.writer:
-                raise ProgramError(
-                    f"{command.name} of {queue.name} writes ring '{store.name}', whose writer is {store.writer}"
-                )
+            store = stores.get(region.store)
+            if store is None or (type(store) is Ring and name != store.writer):
+                self._refuse_store(queue, command)
         for region in command.reads:
-            store = self.stores[region.store]
-            if isinstance(store, Ring) and queue.name not in (store.writer, *store.readers):
-                readers = ", ".join(store.readers)
-                raise ProgramError(
-                    f"{command.name} of {queue.name} reads ring '{store.name}', whose readers are {readers}"
-                )
+            store = stores.get(region.store)
+            if store is None or (type(store) is Ring and name != store.writer and name not in store.readers):
+                self._refuse_store(queue, command)
+
+    def _refuse_store(self, queue: Queue, command: Command) -> NoReturn:
+        """Say of the first operand that breaks a rule: unknown ones first, then what is written."""
+        what = f"{command.name} of {queue.name}"
+        for region in (*command.reads, *command.writes):
+            known_name(region.store, self.stores, f"{what}: unknown tensor or ring")
+        rings = [store for region in command.writes if isinstance(store := self.stores[region.store], Ring)]
+        for ring in rings:
+            if queue.name != ring.writer:
+                raise ProgramError(f"{what} writes ring '{ring.name}', whose writer is {ring.writer}")
+        rings = [store for region in command.reads if isinstance(store := self.stores[region.store], Ring)]
+        ring = next(ring for ring in rings if queue.name not in (ring.writer, *ring.readers))
+        raise ProgramError(f"{what} reads ring '{ring.name}', whose readers are {', '.join(ring.readers)}")
 
     def check_retain(self, queue: Queue, command: Command) -> None:
         """A command flagged ``retains`` takes a slot of a ring that keeps a halo."""

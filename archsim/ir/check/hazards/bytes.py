@@ -62,7 +62,7 @@ AT_ONCE = 1 << 20  # grains
 NOBODY = -1
 
 RunShape = tuple[int, tuple[tuple[int, int], ...]]  # bytes of a run, (extent, stride bytes) over which it is repeated
-RunShapes = list[tuple[RunShape, IntArray]]  # with the places in their nest of the runs that have it
+RunShapes = tuple[list[RunShape], IntArray]  # and which of them each run of a text has
 PaintedBytes = tuple[IntArray, IntArray, RunShape]  # first bytes and queues of the accesses of one shape
 
 
@@ -95,11 +95,13 @@ def _by_shape(uses: AccessTable, groups: Iterable[int]) -> list[PaintedBytes]:
     for group in groups:
         accesses = uses.accesses(group)
         for number in np.unique(accesses.region).tolist():
-            low = accesses.low[accesses.region == number]
-            shapes = _shapes(uses, accesses.queue, number, known)
-            places = accesses.index[accesses.region == number] - uses.texts[number].begin if len(shapes) > 1 else None
-            for shape, alike in shapes:
-                some = low if places is None else low[np.isin(places, alike, assume_unique=True)]
+            text, low = uses.texts[number], accesses.low[accesses.region == number]
+            shapes, which = _shapes(uses, accesses.queue, number, known)
+            if len(shapes) > 1:
+                places = accesses.index[accesses.region == number] - text.begin
+                which = which[np.searchsorted(text.nest.runs[text.number].at, places)]
+            for rank, shape in enumerate(shapes):
+                some = low[which == rank] if len(shapes) > 1 else low
                 lows, queues = found.setdefault(shape, ([], []))
                 lows.append(some)
                 queues.append(np.full(len(some), accesses.queue))
@@ -115,11 +117,12 @@ def _shapes(uses: AccessTable, queue: int, number: int, known: dict[tuple[int, .
     plain = not region.clips and text.command.index is None
     if plain and parts in known:
         return known[parts]
-    found: dict[RunShape, list[int]] = {}
+    numbers: dict[RunShape, int] = {}
+    which: list[int] = []
     for place in text.nest.runs[text.number].at.tolist():
         touched = reachable(region, uses.ledger.steps[queue][text.begin + place])
-        found.setdefault((touched.run_bytes, touched.outer), []).append(place)
-    shapes = [(shape, np.array(places)) for shape, places in found.items()]
+        which.append(numbers.setdefault((touched.run_bytes, touched.outer), len(numbers)))
+    shapes = list(numbers), np.array(which, dtype=np.int64)
     if plain:
         known[parts] = shapes
     return shapes
