@@ -22,10 +22,12 @@ from archsim.memory.dma import DmaEngine
 from archsim.memory.memory_port import PortStreams
 from archsim.memory.offchip import OffChip
 from archsim.memory.scratchpad import Scratchpads
+from archsim.memory.stream_facts import stream_facts
 from archsim.pe.core import compute_engine, core_number, idle_names
 from archsim.sim.deadlock import report
 from archsim.sim.events import EventLoop, ProcessBody
 from archsim.sim.given_up import GivenUpError
+from archsim.sim.program_tables import ProgramTables, QueueFacts
 from archsim.sim.protocols import Engine
 from archsim.sim.queue import CommandQueue, PipelinedQueue
 from archsim.sim.stores import OperandStores
@@ -37,7 +39,6 @@ from archsim.spec.architecture import Architecture
 if TYPE_CHECKING:
     from archsim.noc.fabric import Fabric
     from archsim.sim.compiled_core import CompiledCore
-    from archsim.sim.program_tables import QueueFacts
 
 COMPILED_FROM = 20_000
 """Commands from which on a Program runs on the compiled machine: to compile that takes some 8 s on an empty cache,
@@ -112,10 +113,8 @@ class Machine:
 
     def _compile(self, stores: OperandStores, ports: LatePorts) -> None:
         """All queues but the host's in compiled code."""
-        from archsim.memory.stream_facts import stream_facts
         from archsim.sim.compiled_core import CompiledCore
         from archsim.sim.outside_wiring import OutsideWiring
-        from archsim.sim.program_tables import ProgramTables
 
         program, architecture = self._program, self._architecture
         engines: dict[str, Any] = {
@@ -236,8 +235,6 @@ class LatePorts:
 
 
 def _facts(engine: Any) -> QueueFacts:
-    from archsim.sim.program_tables import QueueFacts
-
     planned = frozenset((*engine.plan_ops, "SETUP"))
     return QueueFacts(engine.clock, engine.core, engine.family, engine.storage.address_granule, planned)
 
