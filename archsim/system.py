@@ -235,7 +235,6 @@ class LatePorts:
 
 
 def _facts(engine: Any) -> QueueFacts:
-
     planned = frozenset((*engine.plan_ops, "SETUP"))
     return QueueFacts(engine.clock, engine.core, engine.family, engine.storage.address_granule, planned)
 
