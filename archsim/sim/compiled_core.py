@@ -9,7 +9,7 @@ do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,19 +18,17 @@ from archsim.ir.unroll import Step
 from archsim.sim.arena import Arena
 from archsim.sim.clock import ClockDomain
 from archsim.sim.compiled import layout as k
-from archsim.sim.compiled.exact import PRIME, exact
+from archsim.sim.compiled.exact import PRIME
 from archsim.sim.compiled.run import run
 from archsim.sim.compiled.text import write_key
 from archsim.sim.events import Event, EventLoop, ProcessBody
-from archsim.sim.given_up import GivenUpError, UnsuitedError
+from archsim.sim.given_up import GivenUpError
+from archsim.sim.plan_rows import OWN_MOST, SHARED, PlanRows
 from archsim.sim.program_tables import ProgramTables, commands_in
-from archsim.sim.protocols import CommandStreams, PlanFacts, StreamFacts
+from archsim.sim.protocols import PlanFacts, StreamFacts
 from archsim.sim.tokens import TokenArrival, TokenSink
-from archsim.spec.network import core_of, part_of
 
-KINDS = {"array": k.ARRAY, "vector": k.VECTOR, "move": k.MOVE, "launch": k.LAUNCH}
 FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
-SHARED, OWN_MOST = 256, 32  # ports, or memories, that cores share, and those of a core
 PLANS = 2048  # at first
 IDLE_PS = 1 << 62
 
@@ -53,27 +51,6 @@ class MovingEngine(CoreEngine, Protocol):
 
     def transfers(self, step: Step) -> Any:
         """Start those of a move."""
-
-
-class Instances(NamedTuple):
-    """Numbers of ports or memories: shared ones, then a core's own ones, which all cores have alike."""
-
-    shared: dict[tuple[str, str], int]
-    own: dict[tuple[str, str], int]
-
-    def number(self, part: str, way: str, core: int | None, here: int | None) -> int:
-        """As a plan of core ``here`` says it."""
-        if core is None:
-            return _found(self.shared, (part, way), SHARED)
-        own = _found(self.own, (part, way), OWN_MOST)
-        return -own - 1 if core == here else SHARED + core * OWN_MOST + own
-
-
-def _found(numbers: dict[tuple[str, str], int], key: tuple[str, str], most: int) -> int:
-    number = numbers.setdefault(key, len(numbers))
-    if number >= most:
-        raise UnsuitedError(f"more than {most} ports or memories")
-    return number
 
 
 class CoreFlow:
@@ -135,10 +112,8 @@ class CompiledCore:
         self._facts_of = facts_of
         self._trace = trace
         self._cores = max(1, cores)
-        self._ports, self._memories = Instances({}, {}), Instances({}, {})
         self._bills: list[Any] = []
         self._streams: dict[int, tuple[Any, int]] = {}
-        self._known_streams: dict[Any, int] = {}
         self._kept: list[dict[Any, Any]] = [{} for _ in tables.commands]
         self._movers = [_Mover(self, number) for number in range(len(tables.queues))]
         self._layers = [command.layer for command, _, _ in tables.commands]
@@ -148,12 +123,12 @@ class CompiledCore:
         self._told: list[tuple[int, ...]] = []
         self._free_flows = list(range(len(tables.queues), len(tables.queues) + FOREIGN_FLOWS))
         self._outside: dict[int, TokenSink] = {}
-        self._counts = {"DEMANDS": 0, "STREAMS": 0, "SHARES": 0, "CONFLICTS": 0, "LOADS": 0}
         self._awake = False
         self.submits_ps = 0  # nothing is asked of a model before
         self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
         self.arena = self._built(commands_in(tables.queues))
         self.arena.m[k.LEAST_SETUP_PS] = least_setup_ps
+        self._rows = PlanRows(self.arena, facts_of, trace)
         event_loop.join(self)
 
     def _built(self, commands: int) -> Arena:
@@ -332,7 +307,7 @@ class CompiledCore:
         if 2 * plan >= arena.rows["PLAN_TABLE"]:
             self._rehash()
         self._bills.append(found.bill)
-        arena.table("PLANS")[plan] = self._plan_row(found, self._engines[q].core)
+        arena.table("PLANS")[plan] = self._rows.row(found, self._engines[q].core)
         arena.table("PLAN_KEYS")[plan] = self._key(q)
         self.tell(k.HAVE_PLAN, q, plan)
 
@@ -356,79 +331,6 @@ class CompiledCore:
         arena.m[k.PLAN_MASK] = size - 1
         for plan in range(len(self._bills)):
             self.tell(k.HAVE_PLAN, k.NONE, plan)
-
-    def _plan_row(self, found: PlanFacts, core: int | None) -> list[int]:
-        row = [0] * k.PLAN_WIDTH
-        row[k.PLAN_KIND], row[k.STREAM] = KINDS[found.kind], k.NONE
-        for place, end in enumerate(found.ends):
-            row[k.END_1 + place] = end
-        row[k.MACS], row[k.SLOTS_PER_CYCLE], row[k.SETUP] = found.macs, found.slots_per_cycle, found.setup
-        row[k.OWN_CYCLES], row[k.LEGS], row[k.TRAVELS], row[k.READS] = found.own, found.legs, found.travels, found.reads
-        row[k.OUTER] = k.SEVERAL if found.outer is None else found.outer
-        if found.streams is not None:
-            row[k.STREAM] = self._stream(self._facts_of(found.streams, False), core)
-            row[k.DEMANDS], row[k.DEMANDS_END] = self._demands(found.streams, core)
-        return row
-
-    def _demands(self, streams: CommandStreams, core: int | None) -> tuple[int, int]:
-        """Rows of what goes on the bandwidth trace."""
-        rows = []
-        for demand in streams.demands if self._trace else ():
-            if demand.size_bytes:
-                memory = self._memories.number(part_of(demand.memory), "", core_of(demand.memory), core)
-                rows.append((memory, int(demand.write), demand.size_bytes))
-        if len(rows) > int(self.arena.m[k.MOST_DEMANDS]):
-            self.arena.m[k.MOST_DEMANDS] = len(rows)
-        return self._append("DEMANDS", rows)
-
-    def _append(self, name: str, rows: list[Any]) -> tuple[int, int]:
-        """Add rows to a table; the first, and the one after the last."""
-        first = self._counts[name]
-        self._counts[name] = last = first + len(rows)
-        self.arena.room(name, last)
-        if rows:
-            self.arena.table(name)[first:last] = rows
-        return first, last
-
-    def _stream(self, found: StreamFacts, core: int | None) -> int:
-        """The number of the streams of a command."""
-        ports = tuple([self._ports.number(share.memory, share.way, share.core, core) for share in found.shares])
-        key = found.cycles, ports, tuple([share[3:] for share in found.shares])
-        number = self._known_streams.get(key)
-        if number is None:
-            number = self._known_streams[key] = self._new_stream(found, ports)
-        return number
-
-    def _new_stream(self, found: StreamFacts, ports: tuple[int, ...]) -> int:
-        arena = self.arena
-        shares, turns = [], 0
-        if len(found.shares) > int(arena.m[k.MOST_SHARES]):
-            raise UnsuitedError(f"streams over {len(found.shares)} ports")
-        for port, share in zip(ports, found.shares, strict=True):
-            conflicts = []
-            for conflict in share.conflicts:
-                operand = k.NONE if conflict.operand is None else conflict.operand
-                loads, _ = self._append("LOADS", [(load,) for load in conflict.loads])
-                where = operand, conflict.shift, conflict.granule, conflict.period
-                conflicts.append((*where, loads, len(conflict.loads)))
-            turns += len(conflicts)
-            first, last = self._append("CONFLICTS", conflicts)
-            arena.room_for_numbers("CONFLICT", last)
-            for number, conflict in enumerate(share.conflicts, first):
-                arena.keep("CONFLICT", number, exact(conflict.unit))
-            shares.append((port, first, last))
-        if turns > int(arena.m[k.MOST_TURNS]):
-            raise UnsuitedError(f"{turns} streams that collide in banks")
-        first, last = self._append("SHARES", shares)
-        arena.room_for_numbers("SHARE", 4 * last)
-        for number, share in enumerate(found.shares, first):
-            values = (exact(share.share), exact(1 / share.share), exact(share.even), (share.peak, 0.0, 0))
-            for place, value in enumerate(values):
-                arena.keep("SHARE", 4 * number + place, value)
-        stream, _ = self._append("STREAMS", [(first, last, found.whole_cycles)])
-        arena.room_for_numbers("STREAM", stream + 1)
-        arena.keep("STREAM", stream, exact(found.cycles))
-        return stream
 
     def _transfer(self, q: int, plan: int, address: int, index: int) -> None:
         """Start what the move of a queue does in DRAM and on the network; ``plan``: NONE where each is begun anew."""
@@ -476,7 +378,7 @@ class CompiledCore:
             raise GivenUpError("too many streams")
         known = self._streams.get(id(streams))
         if known is None:
-            known = self._streams[id(streams)] = streams, self._stream(self._facts_of(streams, True), None)
+            known = self._streams[id(streams)] = streams, self._rows.stream(self._facts_of(streams, True), None)
         flow, number = CoreFlow(self._event_loop.event()), self._free_flows.pop()
         self._running[number] = flow
         self.tell(k.BEGIN_FLOW, number, known[1], 0, self.tables.clock(streams.clock))
@@ -555,8 +457,8 @@ class CompiledCore:
         order = np.argsort(rows[:, 0], kind="stable")
         rows = rows[order]
         numbers, firsts = np.unique(rows[:, 0], return_index=True)
-        parts = {number: part for (part, _), number in self._memories.shared.items()}
-        own = {number: part for (part, _), number in self._memories.own.items()}
+        parts = {number: part for (part, _), number in self._rows.memories.shared.items()}
+        own = {number: part for (part, _), number in self._rows.memories.own.items()}
         for number, part in zip(numbers.tolist(), np.split(rows[:, 1:], firsts)[1:], strict=True):
             if number < SHARED:
                 yield parts[number], part

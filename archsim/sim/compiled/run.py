@@ -253,6 +253,9 @@ def _finish(m: Any, q: int) -> None:
 @njit
 def _stream(m: Any, demand: int, core: int, begun: int, ended: int) -> None:
     """Put a stream on the bandwidth trace."""
+    if m[k.STREAMED_COUNT] >= m[k.STREAMED_ROOM]:
+        m[k.FAILED] = k.LOST
+        return
     row = m[k.STREAMED_AT] + m[k.STREAMED_COUNT] * k.STREAMED_WIDTH
     m[k.STREAMED_COUNT] += 1
     memory = m[demand]
@@ -288,6 +291,9 @@ def _phase(m: Any, name: int, until_ps: int, queue: int) -> None:
     """A phase of the command that ends now, unless it is empty (``Records.add``); RECORD: where the last one ended."""
     if until_ps > m[queue + k.RECORD]:
         m[queue + k.RECORD] = min(until_ps, m[k.NOW])
+        if m[k.PHASE_COUNT] >= m[k.PHASE_ROOM]:
+            m[k.FAILED] = k.LOST
+            return
         row = m[k.PHASES_AT] + m[k.PHASE_COUNT] * k.PHASE_WIDTH
         m[k.PHASE_COUNT] += 1
         m[row], m[row + 1], m[row + 2] = m[k.RECORD_COUNT], name, m[queue + k.RECORD]
