@@ -12,7 +12,7 @@ import archsim as ax
 from archsim.base.errors import ConfigError
 from archsim.report.kit import pdf
 from archsim.report.run import html
-from archsim.report.run.layouts import layers
+from archsim.report.run.layer_layout import layers
 from archsim.report.run.summary import load
 from tests.tools.browser import PHONE, WIDTH, pages, seen
 from tests.tools.commands import GOLDEN, Archsim, cache_of_its_own

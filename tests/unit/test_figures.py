@@ -30,7 +30,7 @@ from archsim.lab.what_if.why import WhatIf
 from archsim.report.kit.number_format import NONE, counted
 from archsim.report.run import html, markdown, terminal
 from archsim.report.run.headline import headline
-from archsim.report.run.layouts import layers
+from archsim.report.run.layer_layout import layers
 from archsim.report.run.summary import load, summarise, to_text, upgraded
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import bound_by, critical_cycles, critical_path

@@ -11,7 +11,7 @@ import archsim as ax
 from archsim.report.kit.number_format import NONE
 from archsim.report.kit.table import HTML, ReportTable, TableCell
 from archsim.report.run import html, markdown
-from archsim.report.run.layouts import LAYERS_NOTE, layers, remarks
+from archsim.report.run.layer_layout import LAYERS_NOTE, layers, remarks
 from archsim.report.run.summary import summarise
 from tests.tools.commands import GOLDEN
 from tests.tools.tables import cell, shown

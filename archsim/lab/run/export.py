@@ -25,7 +25,7 @@ from archsim.report.kit.quantity import COUNT, SHARE, bare, unit_of
 from archsim.report.kit.table import MARKDOWN
 from archsim.report.kit.table_markdown import table as markdown_table
 from archsim.report.kit.table_notebook import columns
-from archsim.report.run import layouts
+from archsim.report.run import layer_layout, layouts
 from archsim.report.run.headline import headline, title
 from archsim.report.run.summary import load
 from archsim.report.run.tables import UNITS, flat, layer_table
@@ -69,7 +69,7 @@ def published(summary: Summary) -> RunTables:
         "figures": pd.DataFrame(columns(layouts.figures(headline(summary)), MARKDOWN)),
         "causes": _texts(causes, {"slots": "MAC", "share": SHARE, "worth": "cycles"}),
         "energy": _texts(_energy(summary), {**ENERGY_UNITS, "share": SHARE}),
-        "layers": pd.DataFrame(columns(layouts.layers(summary), MARKDOWN)),
+        "layers": pd.DataFrame(columns(layer_layout.layers(summary), MARKDOWN)),
     }
 
 

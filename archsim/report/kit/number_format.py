@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
 from archsim.base import units
@@ -37,6 +38,11 @@ def percent(part: float | None, whole: float = 1.0, digits: int = 1) -> str:
     share = 100 * part / whole
     floor = 10.0**-digits / 2
     return f"< {10.0**-digits:.{digits}f} %" if 0 < share < floor else f"{share:.{digits}f} %"
+
+
+def share_of(whole: float) -> Callable[[float | None], str]:
+    """How an amount is shown as a share of ``whole``."""
+    return lambda part: percent(part, whole)
 
 
 def number(value: float | None, digits: int = 4) -> str:

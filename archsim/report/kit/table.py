@@ -93,6 +93,9 @@ class TableCell:
         return self.text or ""
 
 
+NOTHING = TableCell(None, "")  # of a last row: what cannot be summed
+
+
 class BarCell(NamedTuple):
     """Blocks from one share of the room to another."""
 
