@@ -26,7 +26,7 @@ from functools import partial
 from archsim.memory.memory_port import FULL, MemoryPort, PortFlow, PortStreams
 from archsim.memory.port_pool import PortPool
 from archsim.memory.remembered_paces import FairPaces
-from archsim.sim.events import Event, EventLoop, happen, postpone
+from archsim.sim.events import Event, EventLoop, end_stream, postpone
 from archsim.sim.protocols import Cycles
 
 
@@ -80,17 +80,17 @@ class ChipPorts:
         self._started += 1
         for port, more in flow.peaks:
             port.add_uneven(flow, more)
+        flow.event = event_loop.event()
         crowded = False
         for port, share in flow.shares:
             if port.add(flow, share):
                 crowded = True
         if crowded:
-            flow.event = event_loop.event()
             self._join_banks(flow)
             self._came.append(flow)
             self._unsettle()
         else:
-            flow.event = event_loop.timeout(flow.end_ps - event_loop.now)
+            end_stream(flow.event, flow.end_ps - event_loop.now, flow.number)
         flow.event.callbacks.append(partial(self.end, flow))
         return flow
 
@@ -165,7 +165,7 @@ class ChipPorts:
             self._pools[crowded[0]].add(flow)
             return False
         if not crowded:
-            happen(flow.event, flow.end_ps - self._event_loop.now)
+            end_stream(flow.event, flow.end_ps - self._event_loop.now, flow.number)
         return bool(crowded)
 
     def _leave(self, flow: PortFlow) -> None:
@@ -197,12 +197,12 @@ class ChipPorts:
         for flow, pace in paces.items():
             if not flow.event.triggered:
                 flow.change(pace, now)
-                happen(flow.event, flow.end_ps - now)
+                end_stream(flow.event, flow.end_ps - now, flow.number)
             elif pace is not flow.pace and flow.end_ps > now:
                 before = flow.end_ps
                 flow.change(pace, now)
                 if flow.end_ps != before:
-                    flow.event = postpone(flow.event, flow.end_ps - now)
+                    flow.event = postpone(flow.event, flow.end_ps - now, flow.number)
 
 
 def _connected(flow: PortFlow) -> tuple[list[PortFlow], list[MemoryPort]]:

@@ -166,7 +166,7 @@ class PortPool:
     def _schedule(self, flows: Iterable[PortFlow]) -> None:
         """Let commands end when they end by themselves."""
         for flow in sorted(flows, key=lambda flow: flow.number):
-            flow.event = postpone(flow.event, flow.end_ps - self._now_ps)
+            flow.event = postpone(flow.event, flow.end_ps - self._now_ps, flow.number)
 
     def _finish(self, group: PaceGroup) -> list[PortFlow]:
         """The commands of a group whose work is done, with their ends."""

@@ -27,6 +27,7 @@ from archsim.sim.clock import ClockDomain
 __all__ = ["Event", "EventLoop", "ProcessBody", "SideCompletion", "SideModel", "SideRequest"]
 
 ProcessBody = Generator[Event, Any, None]
+STREAM_ENDS: Any = NORMAL + 1  # after all else of an instant, in the order in which the streams began
 HORIZON_PS = 1 << 62  # the bound of a model when no other event is pending: beyond every simulated time
 IDLE_PS = HORIZON_PS + 1
 
@@ -308,21 +309,33 @@ def _schedule(event: Event, delay_ps: int, priority: Any = NORMAL, value: Any = 
     heappush(env._queue, (env._now + delay_ps, priority, next(env._eid), event))
 
 
-def happen(event: Event, delay_ps: int) -> None:
-    """Let an event that has no time yet happen ``delay_ps`` from now."""
-    _schedule(event, delay_ps)
+def end_stream(event: Event, delay_ps: int, number: int) -> None:
+    """Let the streams that began as the ``number``-th end ``delay_ps`` from now, by an event that has no time yet.
+
+    Streams end when all else of an instant has happened, in the order in which they began: so it does not matter when
+    their ends were last moved.
+    """
+    if delay_ps < 0:
+        raise ValueError(f"an event {-delay_ps} ps ago")
+    env: Any = event.env
+    event._ok, event._value = True, None
+    heappush(env._queue, (env._now + delay_ps, STREAM_ENDS, (number, next(env._eid)), event))
 
 
-def postpone(event: Event, delay_ps: int) -> Event:
-    """Move a timeout that has not happened yet to ``delay_ps`` from now; returns the event that replaces it."""
-    moved = Event(event.env)
-    moved.callbacks, event.callbacks = event.callbacks, []
-    _schedule(moved, delay_ps)
+def postpone(event: Event, delay_ps: int, number: int) -> Event:
+    """Move an end that has not happened yet to ``delay_ps`` from now; returns the event that replaces it."""
+    moved = hold(event)
+    end_stream(moved, delay_ps, number)
     return moved
 
 
 def hold(event: Event) -> Event:
-    """Take the time from a timeout that has not happened yet; returns the event that replaces it, for ``postpone``."""
+    """Take the time from an end that has not happened yet; returns the event that replaces it, for ``postpone``."""
     held = Event(event.env)
     held.callbacks, event.callbacks = event.callbacks, []
     return held
+
+
+def happen(event: Event) -> None:
+    """Let an event that has no time yet happen in this instant."""
+    _schedule(event, 0)

@@ -58,7 +58,7 @@ class TokenQueue:
         """One of the counters that the head waits for has enough tokens."""
         self._lacking -= 1
         if self._lacking == 0 and self._met is not None:
-            happen(self._met, 0)
+            happen(self._met)
             self._met = None
 
     def commands(self) -> Iterator[Step]:

@@ -16,7 +16,7 @@ from archsim.memory import offchip
 from archsim.memory.dram.controller import DramController
 from archsim.memory.offchip import OffChip, TransferShape
 from archsim.sim.clock import ClockDomain
-from archsim.sim.events import EventLoop, ProcessBody, postpone
+from archsim.sim.events import EventLoop, ProcessBody, end_stream, postpone
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from tests.laws.builders import (
@@ -183,14 +183,29 @@ def test_a_model_that_never_completes_is_an_error() -> None:
         event_loop.run()
 
 
-def test_a_moved_timeout_happens_once_at_its_new_time() -> None:
+def test_a_moved_end_happens_once_at_its_new_time() -> None:
     event_loop = EventLoop()
     seen = []
-    event = event_loop.timeout(5)
+    event = event_loop.event()
     event.callbacks.append(lambda _: seen.append(event_loop.now))
-    postpone(event, 9)
+    end_stream(event, 5, 1)
+    postpone(event, 9, 1)
     event_loop.run()
     assert seen == [9]
+
+
+def test_streams_end_behind_all_else_in_the_order_in_which_they_began() -> None:
+    event_loop = EventLoop()
+    seen: list[str] = []
+    first, second = event_loop.event(), event_loop.event()
+    first.callbacks.append(lambda _: seen.append("first"))
+    second.callbacks.append(lambda _: seen.append("second"))
+    end_stream(second, 9, 2)
+    end_stream(first, 5, 1)
+    postpone(first, 9, 1)
+    event_loop.at(9, lambda: seen.append("else"))
+    event_loop.run()
+    assert seen == ["else", "first", "second"]
 
 
 def streaming(tiles: int, sizes: tuple[int, int, int], stride: int, second: str) -> Program:

@@ -1,4 +1,5 @@
-"""What is to happen, by time; of one instant in the order in which it was put there."""
+"""What is to happen, by time; of one instant in the order in which it was put there, and ends of flows behind all else,
+in the order in which these began."""
 
 from __future__ import annotations
 
@@ -11,13 +12,25 @@ from archsim.sim.compiled import layout as k
 @njit
 def put(m: Any, time_ps: int, kind: int, what: int, version: int) -> None:
     """Let something happen at ``time_ps``."""
+    m[k.ORDER] += 1
+    _insert(m, time_ps, m[k.ORDER], kind, what, version)
+
+
+@njit
+def put_end(m: Any, f: int) -> None:
+    """Let flow ``f`` end when it says."""
+    flow = m[k.FLOWS_AT] + f * k.FLOW_WIDTH
+    order = k.NEVER + m[flow + k.FLOW_ORDER]
+    _insert(m, m[flow + k.FLOW_END_PS], order, k.FLOW_ENDS, f, m[flow + k.FLOW_VERSION])
+
+
+@njit
+def _insert(m: Any, time_ps: int, order: int, kind: int, what: int, version: int) -> None:
     place, events = m[k.EVENT_COUNT], m[k.EVENTS_AT]
     if place >= m[k.EVENT_ROOM]:
         m[k.FAILED] = k.LOST
         return
     m[k.EVENT_COUNT] += 1
-    m[k.ORDER] += 1
-    order = m[k.ORDER]
     row = events + place * k.EVENT_WIDTH
     while place:
         place = (place - 1) >> 1

@@ -14,7 +14,7 @@ from typing import Any
 from archsim.base.jit import inlined, njit
 from archsim.sim.compiled import layout as k
 from archsim.sim.compiled.clocks import cycle_at, edge
-from archsim.sim.compiled.events import put
+from archsim.sim.compiled.events import put_end
 from archsim.sim.compiled.exact import Exact, whole
 from archsim.sim.compiled.text import address
 
@@ -58,7 +58,7 @@ def begin(m: Any, x: Any, r: Any, f: int, stream: int, core: int, clock: int, q:
     for share in range(m[row + k.SHARES], m[row + k.SHARES_END]):
         turned = _turn(m, share, q, turned)
         _join(m, x, f, share, core)
-    put(m, m[flow + k.FLOW_END_PS], k.FLOW_ENDS, f, m[flow + k.FLOW_VERSION])
+    put_end(m, f)
 
 
 @inlined

@@ -14,7 +14,7 @@ import numpy as np
 from archsim.base.jit import inlined, njit
 from archsim.sim.compiled import layout as k
 from archsim.sim.compiled.clocks import edge, position
-from archsim.sim.compiled.events import put
+from archsim.sim.compiled.events import put_end
 from archsim.sim.compiled.exact import (
     UNSURE,
     Exact,
@@ -491,7 +491,7 @@ def _change(m: Any, x: Any, r: Any, f: int, pace: Exact) -> None:
     if end_ps != m[flow + k.FLOW_END_PS]:
         m[flow + k.FLOW_END_PS] = end_ps
         m[flow + k.FLOW_VERSION] += 1
-        put(m, end_ps, k.FLOW_ENDS, f, m[flow + k.FLOW_VERSION])
+        put_end(m, f)
 
 
 @njit
