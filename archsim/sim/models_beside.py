@@ -14,6 +14,9 @@ from archsim.sim.events import SideCompletion
 from archsim.sim.protocols import Parcel
 
 
+BEGUN = 1 << 14  # plans begun on queues, at first
+
+
 class ModelInCode(Protocol):
     """A model of the event loop whose entries are in compiled code (``base.served``)."""
 
@@ -59,7 +62,8 @@ class ModelsBeside:
     def rooms(queues: int) -> dict[str, int]:
         """Rows of its tables at first."""
         room = 4 * (4 * queues + 64)
-        return {"MODELS": 4, "REQUESTS": room, "TICKETS": 2 * room, "BEGUN": 1024, "BEGUN_TABLE": 4096, "PARCELS": 1024}
+        return {"MODELS": 4, "REQUESTS": room, "TICKETS": 2 * room, **dict.fromkeys(("BEGUN", "PARCELS"), BEGUN),
+                "BEGUN_TABLE": 4 * BEGUN}  # fmt: skip
 
     def row(self, model: int, request: Any) -> tuple[int, int, int]:
         """What a request of Python's says in its row."""
@@ -131,7 +135,7 @@ class ModelsBeside:
     def _rehash(self) -> None:
         """More room for finding what has been begun."""
         arena = self._arena
-        arena._grow({"BEGUN_TABLE": 2 * arena.rows["BEGUN_TABLE"]}, {})
+        arena.room("BEGUN_TABLE", 2 * arena.rows["BEGUN_TABLE"])  # a power of two again
         self._rooms()
         arena.table("BEGUN_TABLE")[:] = k.NONE
         for number, (q, plan) in enumerate(arena.table("BEGUN")[: self._begun, : k.BEGUN_PLAN + 1].tolist()):
