@@ -28,6 +28,7 @@ PS, EDGES, NOW_PS, NEXT_END, UNUSED, LACKING, SENT, BROKEN_OFF, AT_FIRST, ARRIVE
 HEADER = served.HEADER + 10
 STUCK_CYCLES = 1 << 22  # without an arrival: more than any route, buffer and rival can explain
 ID_BITS = 40  # of a shipment's number, below its rank
+HALF_BITS = 20  # of picoseconds and edges, which have less than 40
 LOAD_WIDTH = 3
 LOAD_FIRST, LOAD_LAST, LOAD_LEAST = range(LOAD_WIDTH)  # its rows, and the cycles that it takes at least
 ROUTE_WIDTH = 7
@@ -280,13 +281,22 @@ def _look_ahead(header: Any) -> None:
 def _edge(header: Any, cycle: int) -> int:
     """Time in ps of edge ``cycle``."""
     ps, edges = header[PS], header[EDGES]
-    found: int = cycle // edges * ps + cycle % edges * ps // edges
-    return found
+    found, _ = _scaled(cycle % edges, ps, edges)
+    return cycle // edges * ps + found
 
 
 @inlined
 def _cycle(header: Any, time_ps: int) -> int:
     """The first edge at or after ``time_ps``."""
     ps, edges = header[PS], header[EDGES]
-    found: int = time_ps // ps * edges - (-(time_ps % ps * edges) // ps)
-    return found
+    found, rest = _scaled(time_ps % ps, edges, ps)
+    return time_ps // ps * edges + found + (rest > 0)
+
+
+@inlined
+def _scaled(number: int, by: int, over: int) -> tuple[int, int]:
+    """``number * by`` divided by ``over``, and what is left: of numbers of 40 bits, whose product has 80."""
+    high, low = by >> HALF_BITS, by & ((1 << HALF_BITS) - 1)
+    found, rest = number * high // over, number * high % over
+    more = (rest << HALF_BITS) + number * low
+    return (found << HALF_BITS) + more // over, more % over
