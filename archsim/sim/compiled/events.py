@@ -13,19 +13,26 @@ from archsim.sim.compiled import layout as k
 def put(m: Any, time_ps: int, kind: int, what: int, version: int) -> None:
     """Let something happen at ``time_ps``."""
     m[k.ORDER] += 1
-    _insert(m, time_ps, m[k.ORDER], kind, what, version)
+    _put(m, time_ps, m[k.ORDER], kind, what, version)
+
+
+@njit
+def put_first(m: Any, time_ps: int, kind: int, what: int) -> None:
+    """Let something happen at ``time_ps``, before all that is not put there so."""
+    m[k.ORDER] += 1
+    _put(m, time_ps, m[k.ORDER] - k.NEVER, kind, what, 0)
 
 
 @njit
 def put_end(m: Any, f: int) -> None:
-    """Let flow ``f`` end when it says."""
+    """Let flow ``f`` end when it says, behind all else of that instant."""
     flow = m[k.FLOWS_AT] + f * k.FLOW_WIDTH
     order = k.NEVER + m[flow + k.FLOW_ORDER]
-    _insert(m, m[flow + k.FLOW_END_PS], order, k.FLOW_ENDS, f, m[flow + k.FLOW_VERSION])
+    _put(m, m[flow + k.FLOW_END_PS], order, k.FLOW_ENDS, f, m[flow + k.FLOW_VERSION])
 
 
 @njit
-def _insert(m: Any, time_ps: int, order: int, kind: int, what: int, version: int) -> None:
+def _put(m: Any, time_ps: int, order: int, kind: int, what: int, version: int) -> None:
     place, events = m[k.EVENT_COUNT], m[k.EVENTS_AT]
     if place >= m[k.EVENT_ROOM]:
         m[k.FAILED] = k.LOST
