@@ -141,12 +141,12 @@ class Machine:
         self._simulate()
         records = {queue.name: queue.records for queue in queues}
         if self._core is not None:
-            records |= self._core.records()
-            records = {queue.name: records[queue.name] for queue in self._program.queues}
+            done, streams = self._core.results()
+            records = {queue.name: (records | done)[queue.name] for queue in self._program.queues}
             self._core.settle_bills()
             if self._fabric is not None:
                 self._fabric.settle([*self._core.tables.layers])
-            self._tally.streams(self._core.streamed())
+            self._tally.plan(streams)
         total_ps = max((rows[-1].end_ps for rows in records.values() if rows), default=0)
         event_loop.finish(total_ps)
         dram = {name: part.close() for name, part in self._drams.items()}

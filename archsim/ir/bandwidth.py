@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +54,25 @@ class BandwidthStreams:
 class BandwidthTrace:
     """Streams of all memories, by name; iterates as rows, in the order of their fields."""
 
-    def __init__(self, streams: Mapping[str, BandwidthStreams]) -> None:
-        """``streams`` of each memory."""
-        self.by_memory = dict(sorted(streams.items()))
+    def __init__(
+        self,
+        streams: Mapping[str, BandwidthStreams],
+        others: Callable[[], Mapping[str, BandwidthStreams]] | None = None,
+    ) -> None:
+        """``streams`` of each memory; ``others`` gives those of further ones, when they are asked for."""
+        self._streams, self._others = dict(streams), others
+
+    @property
+    def by_memory(self) -> Mapping[str, BandwidthStreams]:
+        """All streams."""
+        if self._others is not None:
+            self._streams |= self._others()
+            self._others = None
+        return {name: self._streams[name] for name in sorted(self._streams)}
+
+    def transfers(self, dram: str) -> BandwidthStreams | None:
+        """The streams of a DRAM part, without asking for others; None where there are none."""
+        return self._streams.get(dram)
 
     @classmethod
     def of(cls, rows: Iterable[Bandwidth]) -> BandwidthTrace:

@@ -9,7 +9,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from archsim.base.arrays import IntArray
+from archsim.base.arrays import AnyArray, IntArray, narrow
 from archsim.ir.rows import Record
 
 
@@ -23,22 +23,86 @@ class CommandText(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PackedRecords:
+    """Columns in as few bytes as their numbers need: whole numbers, each of shape (commands,).
+
+    ``text`` and ``critical_unit`` as in RecordColumns; ``wait_ps``: from head to start, ``run_ps``: from start to end;
+    ``kind``: place in ``macs`` and ``slots_per_cycle``, shape (kinds,); ``phases``: how many there are up to the
+    command's last one. ``phase``: number of each, ``left_ps``: from its end to that of its command; shape (phases,).
+    """
+
+    text: AnyArray
+    end_ps: IntArray
+    wait_ps: AnyArray
+    run_ps: AnyArray
+    critical_unit: AnyArray
+    critical_index: AnyArray
+    kind: AnyArray
+    phases: AnyArray
+    phase: AnyArray
+    left_ps: AnyArray
+    macs: IntArray
+    slots_per_cycle: IntArray
+
+
 class RecordColumns:
-    """The numbers of ``Record``, each of shape (commands,).
+    """The numbers of ``Record``, each of shape (commands,), made when they are asked for. Nobody may change them.
 
     ``text``: number in ``Records.texts``; ``critical_unit``: in ``Records.names``, -1 for none; ``phases``: how many
     phases there are up to the command's last one.
     """
 
-    text: IntArray
-    head_ps: IntArray
-    start_ps: IntArray
-    end_ps: IntArray
-    critical_unit: IntArray
-    critical_index: IntArray
-    macs: IntArray
-    slots_per_cycle: IntArray
-    phases: IntArray
+    __slots__ = ("_packed",)
+
+    def __init__(self, packed: PackedRecords) -> None:
+        self._packed = packed
+
+    @property
+    def text(self) -> IntArray:
+        """What each command is."""
+        return self._packed.text.astype(np.int64)
+
+    @property
+    def head_ps(self) -> IntArray:
+        """When each reached the head of its queue."""
+        found: IntArray = self.start_ps - self._packed.wait_ps
+        return found
+
+    @property
+    def start_ps(self) -> IntArray:
+        """When each started."""
+        found: IntArray = self._packed.end_ps - self._packed.run_ps
+        return found
+
+    @property
+    def end_ps(self) -> IntArray:
+        """When each ended."""
+        return self._packed.end_ps
+
+    @property
+    def critical_unit(self) -> IntArray:
+        """Whose signal met the last wait of each."""
+        return self._packed.critical_unit.astype(np.int64)
+
+    @property
+    def critical_index(self) -> IntArray:
+        """The command that raised it."""
+        return self._packed.critical_index.astype(np.int64)
+
+    @property
+    def macs(self) -> IntArray:
+        """MACs of each."""
+        return self._packed.macs[self._packed.kind]
+
+    @property
+    def slots_per_cycle(self) -> IntArray:
+        """MACs that an array could do in a cycle of each."""
+        return self._packed.slots_per_cycle[self._packed.kind]
+
+    @property
+    def phases(self) -> IntArray:
+        """Where the phases of each end among all."""
+        return self._packed.phases.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,21 +118,23 @@ class CommandStretches:
     phase: IntArray
 
 
-_WIDTH = len(RecordColumns.__dataclass_fields__)
+_WIDTH = 9  # text, head, start, end, critical unit and index, MACs, slots, phases
+_AHEAD = 4096  # rows that are made at a time for those who want all
 
 
 class Records(Sequence[Record]):
     """The commands of ``unit`` in order. ``texts``: what they are; ``names``: units and phases that they name."""
 
-    __slots__ = ("_cells", "_numbers", "_phases", "names", "texts", "unit")
+    __slots__ = ("_cells", "_numbers", "_packed", "_phases", "names", "texts", "unit")
 
     def __init__(self, unit: str) -> None:
         self.unit = unit
         self.texts: list[CommandText] = []
         self.names: list[str] = [""]
         self._numbers: dict[CommandText | str, int] = {"": 0}
-        self._cells = array("q")  # Columns, command by command
-        self._phases = array("q")  # name and end of each
+        self._cells = array("q")  # of commands added since, one after the other
+        self._phases = array("q")  # of these: name and end of each
+        self._packed = _packed(np.zeros((0, _WIDTH), dtype=np.int64), np.zeros((0, 2), dtype=np.int64))
 
     @classmethod
     def of(cls, unit: str, rows: Iterable[Record]) -> Records:
@@ -81,15 +147,10 @@ class Records(Sequence[Record]):
         return found
 
     @classmethod
-    def filled(
-        cls, unit: str, texts: Iterable[CommandText], names: Iterable[str], cells: IntArray, phases: IntArray
-    ) -> Records:
-        """From columns: ``cells`` as of RecordColumns, a row a command; ``phases``: name and end of each, in order."""
+    def filled(cls, unit: str, texts: list[CommandText], names: list[str], packed: PackedRecords) -> Records:
+        """From columns; ``texts`` and ``names`` may be shared by units, and nothing is added."""
         found = cls(unit)
-        found.texts, found.names = list(texts), list(names)
-        found._numbers = {name: number for number, name in enumerate(found.names)}
-        found._cells.frombytes(np.ascontiguousarray(cells, dtype=np.int64).tobytes())
-        found._phases.frombytes(np.ascontiguousarray(phases, dtype=np.int64).tobytes())
+        found.texts, found.names, found._packed = texts, names, packed
         return found
 
     def text(self, text: CommandText) -> int:
@@ -123,37 +184,28 @@ class Records(Sequence[Record]):
                 if before == end_ps:
                     break
         unit, index = (-1, 0) if critical is None else (self._name(critical[0]), critical[1])
-        row = text, *times_ps, unit, index, macs, slots_per_cycle, len(cells) // 2
-        try:
-            self._cells.extend(row)
-        except BufferError:  # somebody holds columns, which stay as they were
-            self._cells = self._cells[:]
-            self._cells.extend(row)
+        self._cells.extend((text, *times_ps, unit, index, macs, slots_per_cycle, len(cells) // 2))
 
     def columns(self) -> RecordColumns:
-        """All numbers, as they are now: of the cells themselves, which are copied only if a command is added while
-        somebody holds the columns. Nobody may change them."""
-        cells = np.asarray(self._cells)
-        cells.flags.writeable = False
-        return RecordColumns(*cells.reshape(-1, _WIDTH).T)
+        """All numbers, as they are now."""
+        return RecordColumns(self._pack())
 
     def stretches(self) -> CommandStretches:
         """What every command did, phase by phase."""
-        columns = self.columns()
-        tails = np.arange(len(self))
-        counts = np.diff(columns.phases, prepend=0)
-        record = np.concatenate((np.repeat(tails, counts), tails))
-        phases = np.array(self._phases, dtype=np.int64).reshape(-1, 2)
-        phase = np.concatenate((phases[:, 0], np.zeros(len(self), dtype=np.int64)))
-        until = np.concatenate((phases[:, 1], columns.end_ps))
+        packed = self._pack()
+        tails = np.arange(len(packed.end_ps))
+        of_phase = np.repeat(tails, np.diff(packed.phases, prepend=0))
+        record = np.concatenate((of_phase, tails))
+        phase = np.concatenate((packed.phase, np.zeros(len(tails), dtype=np.int64)))
+        until = np.concatenate((packed.end_ps[of_phase] - packed.left_ps, packed.end_ps))
         order = np.argsort(record, kind="stable")
         record, phase, until = record[order], phase[order], until[order]
-        since = np.maximum(columns.start_ps[record], np.concatenate(([0], until))[:-1])
+        since = np.maximum((packed.end_ps - packed.run_ps)[record], np.concatenate(([0], until))[:-1])
         some = until > since
         return CommandStretches(record[some], since[some], until[some], phase[some])
 
     def __len__(self) -> int:
-        return len(self._cells) // _WIDTH
+        return len(self._packed.end_ps) + len(self._cells) // _WIDTH
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
@@ -164,7 +216,8 @@ class Records(Sequence[Record]):
         return self._row(at) if isinstance(at, int) else tuple(map(self._row, at))
 
     def __iter__(self) -> Iterator[Record]:
-        return map(self._row, range(len(self)))
+        for first in range(0, len(self), _AHEAD):
+            yield from self._rows(first, first + _AHEAD)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Records):
@@ -180,19 +233,79 @@ class Records(Sequence[Record]):
             self.names.append(name)
         return number
 
-    def _row(self, at: int) -> Record:
-        text, head_ps, start_ps, end_ps, unit, index, macs, slots, last = self._cells[at * _WIDTH : (at + 1) * _WIDTH]
-        first = self._cells[at * _WIDTH - 1] if at else 0
-        cells, names = self._phases[2 * first : 2 * last], self.names
-        return Record(
-            self.unit,
-            at,
-            *self.texts[text],
-            head_ps,
-            start_ps,
-            end_ps,
-            None if unit < 0 else (names[unit], index),
-            tuple([(names[cells[i]], cells[i + 1]) for i in range(0, len(cells), 2)]),
-            macs,
-            slots,
+    def _pack(self) -> PackedRecords:
+        """The columns of all commands; those added since the last time are packed with those before."""
+        if self._cells:
+            cells = np.array(self._cells, dtype=np.int64).reshape(-1, _WIDTH)
+            phases = np.array(self._phases, dtype=np.int64).reshape(-1, 2)
+            if len(self._packed.end_ps):
+                before, ends = self._unpacked()
+                cells[:, -1] += len(ends)
+                cells, phases = np.concatenate((before, cells)), np.concatenate((ends, phases))
+            self._packed = _packed(cells, phases)
+            self._cells, self._phases = array("q"), array("q")
+        return self._packed
+
+    def _unpacked(self) -> tuple[IntArray, IntArray]:
+        """Cells of commands and of phases, as ``_packed`` takes them."""
+        packed, columns = self._packed, RecordColumns(self._packed)
+        times = columns.head_ps, columns.start_ps, columns.end_ps
+        critical = columns.critical_unit, columns.critical_index
+        of_phase = np.repeat(np.arange(len(packed.end_ps)), np.diff(columns.phases, prepend=0))
+        return (
+            np.column_stack((columns.text, *times, *critical, columns.macs, columns.slots_per_cycle, columns.phases)),
+            np.column_stack((packed.phase, packed.end_ps[of_phase] - packed.left_ps)).astype(np.int64),
         )
+
+    def _row(self, at: int) -> Record:
+        return next(self._rows(at, at + 1))
+
+    def _rows(self, first: int, last: int) -> Iterator[Record]:
+        packed, names, part = self._pack(), self.names, slice(first, last)
+        begin = int(packed.phases[first - 1]) if first else 0
+        kinds = packed.kind[part]
+        columns = (
+            *(packed.text[part], packed.end_ps[part], packed.run_ps[part], packed.wait_ps[part]),
+            *(packed.critical_unit[part], packed.critical_index[part], packed.phases[part]),
+            *(packed.macs[kinds], packed.slots_per_cycle[kinds]),
+        )
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for at, (text, end_ps, run_ps, wait_ps, unit, index, end, macs, slots) in enumerate(rows, first):
+            phases = zip(packed.phase[begin:end].tolist(), packed.left_ps[begin:end].tolist(), strict=True)
+            begin = end
+            what: CommandText = self.texts[text]
+            yield Record(
+                self.unit,
+                at,
+                *what,
+                end_ps - run_ps - wait_ps,
+                end_ps - run_ps,
+                end_ps,
+                None if unit < 0 else (names[unit], index),
+                tuple([(names[phase], end_ps - left_ps) for phase, left_ps in phases]),
+                macs,
+                slots,
+            )
+
+
+def _packed(cells: IntArray, phases: IntArray) -> PackedRecords:
+    """Columns of ``cells``, a row a command, and of ``phases``: name and end of each."""
+    text, head_ps, start_ps, end_ps, unit, index, macs, slots, last = cells.T
+    kinds, kind = np.unique(np.column_stack((macs, slots)), axis=0, return_inverse=True)
+    of_phase = np.repeat(np.arange(len(cells)), np.diff(last, prepend=0))
+    end_ps = end_ps.copy()
+    end_ps.flags.writeable = False
+    return PackedRecords(
+        text=narrow(text),
+        end_ps=end_ps,
+        wait_ps=narrow(start_ps - head_ps),
+        run_ps=narrow(end_ps - start_ps),
+        critical_unit=narrow(unit),
+        critical_index=narrow(index),
+        kind=narrow(kind.reshape(-1)),
+        phases=narrow(last),
+        phase=narrow(phases[:, 0]),
+        left_ps=narrow(end_ps[of_phase] - phases[:, 1]),
+        macs=kinds[:, 0].copy(),
+        slots_per_cycle=kinds[:, 1].copy(),
+    )

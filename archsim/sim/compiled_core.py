@@ -23,14 +23,17 @@ from archsim.sim.compiled.run import run
 from archsim.sim.compiled.text import write_key
 from archsim.sim.events import Event, EventLoop, ProcessBody
 from archsim.sim.given_up import GivenUpError
-from archsim.sim.plan_rows import OWN_MOST, SHARED, PlanRows
 from archsim.sim.models_beside import ModelsBeside
+from archsim.sim.plan_rows import PlanRows
+from archsim.sim.planned_streams import PlannedStreams
 from archsim.sim.program_tables import ProgramTables, commands_in
 from archsim.sim.protocols import PlanFacts, StreamFacts
+from archsim.sim.record_pages import RecordPages
 from archsim.sim.tokens import TokenArrival, TokenSink
 
 FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
 PLANS = 2048  # at first
+PAGE = 1 << 15  # records that are written before they are packed
 IDLE_PS = 1 << 62
 
 
@@ -111,7 +114,6 @@ class CompiledCore:
         self._engines = [engines[queue.name] for queue in tables.queues]
         self._event_loop = event_loop
         self._facts_of = facts_of
-        self._trace = trace
         self._cores = max(1, cores)
         self._bills: list[Any] = []
         self._streams: dict[int, tuple[Any, int]] = {}
@@ -129,26 +131,28 @@ class CompiledCore:
         self.models_ps = ModelsBeside.IDLE_PS  # its own models complete nothing before
         self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
         self.arena = self._built(commands_in(tables.queues))
+        tables.clear()
         self.arena.m[k.LEAST_SETUP_PS] = least_setup_ps
         self._rows = PlanRows(self.arena, facts_of, trace)
         self._models = ModelsBeside(self.arena, event_loop.join(self), len(tables.layers))
+        self._pages = RecordPages()
 
     def _built(self, commands: int) -> Arena:
         tables, queues = self.tables, len(self.tables.queues)
         flows = queues + FOREIGN_FLOWS
-        ports = SHARED + self._cores * OWN_MOST
+        ports = k.SHARED + self._cores * k.OWN_MOST
         shares = self._cores + 8
         most = max(4096, 8 * flows, ports + 1)
         rows = {name: max(1, len(found)) for name, found in tables.rows.items()}
-        room = min(commands, 1 << 18) + 8 * queues + 256
+        room = min(commands, PAGE) + 8 * queues + 256
         rows |= {
             "ENV": queues, "TOKENS": max(1, tables.room_for_tokens), "PLANS": PLANS, "PLAN_KEYS": PLANS,
-            "PLAN_TABLE": 4 * PLANS, "DEMANDS": 16 * PLANS, "STREAMS": PLANS, "SHARES": 16 * PLANS,
+            "PLAN_TABLE": 4 * PLANS, "STREAMS": PLANS, "SHARES": 16 * PLANS,
             "CONFLICTS": 16 * PLANS,
             "LOADS": 128 * PLANS, "FLOWS": flows, "TURNS": flows, "PORTS": ports, "MEMBERS": flows * shares,
             "DIRTY": ports, "EVENTS": 64 * queues + 4096, "CROSSINGS": 16 * queues, "ASKED": 64 * queues + 4096,
-            "TOLD": 64 * queues + 4096, "COUNTS": PLANS, "RECORDS": room, "PHASES": 4 * room,
-            "STREAMED": 4 * room if self._trace else 64 * queues + 4096, "SCRATCH": most, "KEY": k.KEY_WIDTH,
+            "TOLD": 64 * queues + 4096, "COUNTS": PLANS, "RECORDS": room, "PHASES": 5 * room,
+            "SCRATCH": most, "KEY": tables.key_width,
             **ModelsBeside.rooms(queues),
         }  # fmt: skip
         numbers = {
@@ -156,19 +160,15 @@ class CompiledCore:
             "FLOW": 3 * flows, "PORT": ports, "SCRATCH": k.SCRATCH_EXACT * most,
         }  # fmt: skip
         widths = {"ENV": tables.depth, "TURNS": self._cores + 16, "COUNTS": max(1, len(tables.layers))}
+        widths["PLAN_KEYS"] = tables.key_width
         arena = Arena(rows, numbers, widths)
         for name, found in tables.rows.items():
             if found:
                 arena.table(name)[: len(found)] = found
         m = arena.m
         m[k.QUEUE_COUNT], m[k.DEPTHS], m[k.LAYERS] = queues, tables.depth, max(1, len(tables.layers))
-        m[k.OWN_PORTS], m[k.PORTS_OF_CORE], m[k.OWN_MEMORIES], m[k.MEMORIES_OF_CORE] = (
-            SHARED,
-            OWN_MOST,
-            SHARED,
-            OWN_MOST,
-        )
-        m[k.MOST_SHARES], m[k.MOST_DEMANDS], m[k.MOST_TURNS] = shares, 16, self._cores + 16
+        m[k.KEY_WIDTH], m[k.OWN_PORTS], m[k.PORTS_OF_CORE] = tables.key_width, k.SHARED, k.OWN_MOST
+        m[k.MOST_SHARES], m[k.MOST_TURNS] = shares, self._cores + 16
         self._rooms(arena)
         arena.table("PLAN_TABLE")[:] = k.NONE
         arena.table("PORTS")[:, k.PORT_FIRST] = k.NONE
@@ -188,8 +188,8 @@ class CompiledCore:
     def _rooms(arena: Arena) -> None:
         for name in ("RECORD", "PHASE", "EVENT"):
             arena.m[getattr(k, f"{name}_ROOM")] = arena.rows[f"{name}S"]
-        arena.m[k.STREAMED_ROOM], arena.m[k.ASKED_ROOM] = arena.rows["STREAMED"], arena.rows["ASKED"]
-        arena.m[k.SCRATCH_ROOM], arena.m[k.PLAN_MASK] = arena.rows["SCRATCH"], arena.rows["PLAN_TABLE"] - 1
+        arena.m[k.ASKED_ROOM], arena.m[k.SCRATCH_ROOM] = arena.rows["ASKED"], arena.rows["SCRATCH"]
+        arena.m[k.PLAN_MASK] = arena.rows["PLAN_TABLE"] - 1
 
     @staticmethod
     def _start(arena: Arena) -> None:
@@ -278,14 +278,18 @@ class CompiledCore:
             self._answer(arena.table("ASKED")[:asked].tolist())
 
     def _more_room(self) -> None:
-        arena, m = self.arena, self.arena.m
+        """An empty page for records, and room for events and moves."""
+        self._turn_page()
         most = 4 * len(self._engines) + 64
-        needs = {"RECORDS": (k.RECORD_COUNT, 1), "PHASES": (k.PHASE_COUNT, 5), "EVENTS": (k.EVENT_COUNT, 4)}
-        needs["STREAMED"] = k.STREAMED_COUNT, int(m[k.MOST_DEMANDS])
-        for name, (count, times) in needs.items():
-            arena.room(name, int(arena.m[count]) + times * most)
-        self._rooms(arena)
+        self.arena.room("EVENTS", int(self.arena.m[k.EVENT_COUNT]) + 4 * most)
+        self._rooms(self.arena)
         self._models.more_tickets(most)
+
+    def _turn_page(self) -> None:
+        """Pack what is recorded."""
+        m, table = self.arena.m, self.arena.table
+        self._pages.take(table("RECORDS")[: int(m[k.RECORD_COUNT])], table("PHASES")[: int(m[k.PHASE_COUNT])])
+        m[k.RECORD_COUNT] = m[k.PHASE_COUNT] = 0
 
     # ---- what the machine asks
 
@@ -335,7 +339,7 @@ class CompiledCore:
         if 2 * plan >= arena.rows["PLAN_TABLE"]:
             self._rehash()
         self._bills.append(found.bill)
-        arena.table("PLANS")[plan] = self._rows.row(found, self._engines[q].core)
+        arena.table("PLANS")[plan] = self._rows.row(plan, found, self._engines[q].core)
         arena.table("PLAN_KEYS")[plan] = self._key(q)
         self.tell(k.HAVE_PLAN, q, plan)
 
@@ -344,7 +348,7 @@ class CompiledCore:
         m = self.arena.m
         size = write_key(m, q)
         at = int(m[k.KEY])
-        found = m[at : at + k.KEY_WIDTH].copy()
+        found = m[at : at + int(m[k.KEY_WIDTH])].copy()
         found[size:] = 0
         found[-1] = size
         return found
@@ -447,7 +451,7 @@ class CompiledCore:
     @property
     def ended(self) -> int:
         """Commands that have ended."""
-        return int(self.arena.m[k.RECORD_COUNT])
+        return self._pages.count + int(self.arena.m[k.RECORD_COUNT])
 
     def settle_bills(self) -> None:
         """Stamp the bills of all plans, as often as they were performed for each layer."""
@@ -456,48 +460,20 @@ class CompiledCore:
         for plan, layer in np.argwhere(counts > 0).tolist():
             self._bills[plan].times[layers[layer]] += int(counts[plan, layer])
 
-    def records(self) -> dict[str, Records]:
-        """The records of all queues."""
-        arena, names = self.arena, [*k.PHASE_NAMES, *sorted(self.tables.ranks, key=self.tables.ranks.__getitem__)]
-        rows = arena.table("RECORDS")[: self.ended]
-        phases = arena.table("PHASES")[: int(arena.m[k.PHASE_COUNT])]
-        plans = arena.table("PLANS")
-        order = np.argsort(rows[:, 0], kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        by_record = np.argsort(place[phases[:, 0]], kind="stable")
-        phases, number = phases[by_record], place[phases[:, 0]][by_record]
-        rows = rows[order]
-        done = np.searchsorted(number, np.arange(len(rows)), side="right")
-        planned = rows[:, 7] >= 0
-        macs, slots = (np.where(planned, plans[rows[:, 7], column], 0) for column in (k.MACS, k.SLOTS_PER_CYCLE))
-        units = np.where(rows[:, 5] >= 0, rows[:, 5] + len(k.PHASE_NAMES), -1)
-        found = {}
-        begins = np.searchsorted(rows[:, 0], np.arange(len(self.tables.queues) + 1))
-        for q, queue in enumerate(self.tables.queues):
-            part = slice(int(begins[q]), int(begins[q + 1]))
-            first = int(done[part.start - 1]) if part.start else 0
-            cells = np.column_stack(
-                (rows[part, 1:5], units[part], rows[part, 6], macs[part], slots[part], done[part] - first)
-            )
-            last = int(done[part.stop - 1]) if part.stop > part.start else first
-            found[queue.name] = Records.filled(queue.name, self.tables.texts[q], names, cells, phases[first:last, 1:3])
-        return found
-
-    def streamed(self) -> Iterable[tuple[str, Any]]:
-        """On-chip streams by memory: start, end, bytes, whether they write; shape (streams, 4)."""
-        rows = self.arena.table("STREAMED")[: int(self.arena.m[k.STREAMED_COUNT])]
-        order = np.argsort(rows[:, 0], kind="stable")
-        rows = rows[order]
-        numbers, firsts = np.unique(rows[:, 0], return_index=True)
-        parts = {number: part for (part, _), number in self._rows.memories.shared.items()}
-        own = {number: part for (part, _), number in self._rows.memories.own.items()}
-        for number, part in zip(numbers.tolist(), np.split(rows[:, 1:], firsts)[1:], strict=True):
-            if number < SHARED:
-                yield parts[number], part
-            else:
-                core, place = divmod(number - SHARED, OWN_MOST)
-                yield f"{own[place]}[{core}]", part
+    def results(self) -> tuple[dict[str, Records], PlannedStreams]:
+        """The records of all queues, and their streams on on-chip memories; both are handed over."""
+        tables = self.tables
+        self._turn_page()
+        names = [*k.PHASE_NAMES, *self._units]
+        plans = self.arena.table("PLANS")[: len(self._bills)]
+        of_plans = [np.append(plans[:, column], 0) for column in (k.MACS, k.SLOTS_PER_CYCLE)]
+        columns = self._pages.close(len(tables.queues), *of_plans)
+        found = {
+            queue.name: Records.filled(queue.name, texts, names, own.packed)
+            for queue, texts, own in zip(tables.queues, tables.texts, columns, strict=True)
+        }
+        cores = self.arena.table("QUEUES")[:, k.CORE].tolist()
+        return found, self._rows.streams(list(zip(cores, columns, strict=True)))
 
 
 class _Mover:

@@ -5,18 +5,22 @@ A core's own ports and memories have numbers below 0 in them, so that all cores 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from archsim.sim.arena import Arena
 from archsim.sim.compiled import layout as k
 from archsim.sim.compiled.exact import exact
 from archsim.sim.given_up import UnsuitedError
+from archsim.sim.planned_streams import PlannedStreams
 from archsim.sim.protocols import CommandStreams, PlanFacts, StreamFacts
+from archsim.sim.record_pages import QueueColumns
 from archsim.spec.network import core_of, part_of
 
 KINDS = {"array": k.ARRAY, "vector": k.VECTOR, "move": k.MOVE, "launch": k.LAUNCH}
-SHARED, OWN_MOST = 256, 32  # ports, or memories, that cores share, and those of a core
 
 
 class Instances(NamedTuple):
@@ -28,9 +32,9 @@ class Instances(NamedTuple):
     def number(self, part: str, way: str, core: int | None, here: int | None) -> int:
         """As a plan of core ``here`` says it."""
         if core is None:
-            return _found(self.shared, (part, way), SHARED)
-        own = _found(self.own, (part, way), OWN_MOST)
-        return -own - 1 if core == here else SHARED + core * OWN_MOST + own
+            return _found(self.shared, (part, way), k.SHARED)
+        own = _found(self.own, (part, way), k.OWN_MOST)
+        return -own - 1 if core == here else k.SHARED + core * k.OWN_MOST + own
 
 
 def _found(numbers: dict[tuple[str, str], int], key: tuple[str, str], most: int) -> int:
@@ -48,14 +52,16 @@ class PlanRows:
     """
 
     def __init__(self, arena: Arena, facts_of: Callable[[Any, bool], StreamFacts], trace: bool) -> None:
-        self.memories = Instances({}, {})
+        self._memories = Instances({}, {})
         self._ports = Instances({}, {})
         self._arena, self._facts_of, self._trace = arena, facts_of, trace
-        self._counts = dict.fromkeys(("DEMANDS", "STREAMS", "SHARES", "CONFLICTS", "LOADS"), 0)
+        self._demands = array("q")  # plan, memory, whether it is written, bytes
+        self._counts = dict.fromkeys(("STREAMS", "SHARES", "CONFLICTS", "LOADS"), 0)
         self._known_streams: dict[Any, int] = {}
 
-    def row(self, found: PlanFacts, core: int | None) -> list[int]:
-        """The row of PLANS of a command; ``core``: the one that was asked, None where the chip has one."""
+    def row(self, plan: int, found: PlanFacts, core: int | None) -> list[int]:
+        """The row of PLANS of a command; plans come in their order. ``core``: the one that was asked, None where the
+        chip has one."""
         row = [0] * k.PLAN_WIDTH
         row[k.PLAN_KIND], row[k.STREAM] = KINDS[found.kind], k.NONE
         for place, end in enumerate(found.ends):
@@ -65,19 +71,21 @@ class PlanRows:
         row[k.OUTER] = k.SEVERAL if found.outer is None else found.outer
         if found.streams is not None:
             row[k.STREAM] = self.stream(self._facts_of(found.streams, False), core)
-            row[k.DEMANDS], row[k.DEMANDS_END] = self._demands(found.streams, core)
+            self._trace_streams(plan, found.streams, core)
         return row
 
-    def _demands(self, streams: CommandStreams, core: int | None) -> tuple[int, int]:
-        """Rows of what goes on the bandwidth trace."""
-        rows = []
+    def _trace_streams(self, plan: int, streams: CommandStreams, core: int | None) -> None:
+        """Keep what goes on the bandwidth trace."""
         for demand in streams.demands if self._trace else ():
             if demand.size_bytes:
-                memory = self.memories.number(part_of(demand.memory), "", core_of(demand.memory), core)
-                rows.append((memory, int(demand.write), demand.size_bytes))
-        if len(rows) > int(self._arena.m[k.MOST_DEMANDS]):
-            self._arena.m[k.MOST_DEMANDS] = len(rows)
-        return self._append("DEMANDS", rows)
+                memory = self._memories.number(part_of(demand.memory), "", core_of(demand.memory), core)
+                self._demands.extend((plan, memory, int(demand.write), demand.size_bytes))
+
+    def streams(self, queues: Sequence[tuple[int, QueueColumns]]) -> PlannedStreams:
+        """What goes on the bandwidth trace of what ``queues`` have run, each with the number of its core."""
+        demands = np.array(self._demands, dtype=np.int64).reshape(-1, 4)
+        shared, own = ([part for part, _ in numbers] for numbers in self._memories)
+        return PlannedStreams(queues, demands, shared, own)
 
     def _append(self, name: str, rows: list[Any]) -> tuple[int, int]:
         """Add rows to a table; the first, and the one after the last."""

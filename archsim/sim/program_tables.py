@@ -84,6 +84,7 @@ class ProgramTables:
         self.units, self.ranks = [queue.name for queue in self.program.queues], ranks
         self.clocks: dict[tuple[int, int], int] = {}
         self.depth = 1
+        self.key_width = 3  # numbers that a plan follows from at most, and how many they are
         stores: list[PlacedTensor | Ring] = [*self.program.tensors, *self.program.rings]
         self._stores = {store.name: store for store in stores}
         self._loops: dict[tuple[str, ...], _Loops] = {}
@@ -96,6 +97,12 @@ class ProgramTables:
         self._tokens = _Tokens(self)
         for queue in self.queues:
             self._add_queue(queue)
+
+    def clear(self) -> None:
+        """Forget the rows, which have been copied."""
+        for name, rows in self.rows.items():
+            if name != "CLOCKS":
+                rows.clear()
 
     @property
     def room_for_tokens(self) -> int:
@@ -189,8 +196,7 @@ class ProgramTables:
             affines.append(self._affine_row(region.offset, loops))
         row[k.OPERANDS_END], row[k.PLACES_END] = len(operands), len(places)
         clips, placed = row[k.CLIPS_END] - row[k.CLIPS], row[k.PLACES_END] - row[k.PLACES]
-        if row[k.EXTENTS_END] - row[k.EXTENTS] + 2 * clips + placed + 3 > k.KEY_WIDTH:
-            raise UnsuitedError(f"{command.name} has too many extents, clips and places")
+        self.key_width = max(self.key_width, row[k.EXTENTS_END] - row[k.EXTENTS] + 2 * clips + placed + 3)
 
     def _extents(self, command: Command, loops: _Loops) -> Bits:
         found = loops.extents.get(id(command.extents))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from archsim.base.arrays import IntArray
 from archsim.ir.activity import CountKey
 from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthStreams, BandwidthTrace
 from archsim.ir.rows import Bandwidth
+from archsim.sim.planned_streams import PlannedStreams
 from archsim.sim.protocols import Demand
 from archsim.spec.network import part_of
 
@@ -48,6 +50,7 @@ class Tally:
         self._tracing = trace
         self._transfers: dict[str, array[int]] = {}  # DRAM part -> its streams, one after the other
         self._streams: dict[str, array[int]] = {}  # on-chip memory -> its streams without what only DRAM has
+        self._planned: PlannedStreams | None = None
 
     def bill(self, entries: Iterable[TallyEntry]) -> CommandBill:
         """A bill to be stamped with ``bill.times[layer] += 1`` whenever its actions were performed."""
@@ -77,10 +80,9 @@ class Tally:
                     cells = streams[demand[0]] = array("q")
                 cells.extend((start_ps, end_ps, demand[2], demand[1]))
 
-    def streams(self, found: Iterable[tuple[str, IntArray]]) -> None:
-        """Put on-chip streams on the bandwidth trace; of each memory: start, end, bytes, whether it is written."""
-        for memory, rows in found if self._tracing else ():
-            self._streams.setdefault(memory, array("q")).frombytes(np.ascontiguousarray(rows).tobytes())
+    def plan(self, streams: PlannedStreams) -> None:
+        """Put the streams of planned commands on the bandwidth trace."""
+        self._planned = streams
 
     def counts(self) -> Mapping[CountKey, int]:
         """All counts so far, sorted by key; actions never performed are absent."""
@@ -94,12 +96,28 @@ class Tally:
 
     def bandwidth(self) -> BandwidthTrace:
         """The trace by memory and start, empty when it was not asked for; it is handed over, none is kept."""
-        found: dict[str, BandwidthStreams] = {}
-        for kept, fields in ((self._transfers, FIELDS), (self._streams, ON_CHIP)):
-            for memory in [*kept]:
-                cells = np.frombuffer(kept.pop(memory), dtype=np.int64)
-                found[memory] = BandwidthStreams.of(cells.reshape(-1, len(fields)))
-        return BandwidthTrace(found)
+        found = {name: BandwidthStreams.of(_table(self._transfers.pop(name), FIELDS)) for name in [*self._transfers]}
+        return BandwidthTrace(found, OnChipStreams(self._streams, self._planned))
+
+
+@dataclass(frozen=True, slots=True)
+class OnChipStreams:
+    """Streams on memories on chip: those of single commands by memory, and those of planned ones."""
+
+    streams: Mapping[str, array[int]]
+    planned: PlannedStreams | None
+
+    def __call__(self) -> dict[str, BandwidthStreams]:
+        """By memory."""
+        tables = {memory: [_table(cells, ON_CHIP)] for memory, cells in self.streams.items()}
+        for memory, table in self.planned.tables().items() if self.planned is not None else ():
+            tables.setdefault(memory, []).append(table)
+        return {memory: BandwidthStreams.of(np.concatenate(parts)) for memory, parts in tables.items()}
+
+
+def _table(cells: array[int], fields: Sequence[str]) -> IntArray:
+    """Rows of ``fields``, which stand one after the other."""
+    return np.frombuffer(cells, dtype=np.int64).reshape(-1, len(fields))
 
 
 def memory_entries(demands: Iterable[Demand]) -> list[TallyEntry]:

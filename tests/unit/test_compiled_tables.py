@@ -104,7 +104,7 @@ def test_tables_grow_in_the_middle_of_a_run(monkeypatch: pytest.MonkeyPatch) -> 
 
         def __init__(self, rows: dict[str, int], numbers: dict[str, int], widths: dict[str, int]) -> None:
             if not hasattr(self, "m"):
-                rows = rows | {"RECORDS": 80, "PHASES": 400, "STREAMED": 1300, "EVENTS": 500}
+                rows = rows | {"RECORDS": 80, "PHASES": 400, "EVENTS": 500}
             super().__init__(rows, numbers, widths)
             arenas.append(self)
 

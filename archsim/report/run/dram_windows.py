@@ -91,7 +91,7 @@ def _window(time_ps: NDArray[Any], total_ps: int, windows: int) -> IntArray:
 
 
 def _part(name: str, stats: DramStats, activity: Activity) -> DramPart:
-    streams = activity.bandwidth.by_memory.get(name)
+    streams = activity.bandwidth.transfers(name)
     return {
         "read_bytes": stats.read_bytes,
         "write_bytes": stats.write_bytes,

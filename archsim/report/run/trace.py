@@ -172,7 +172,7 @@ def _rows(activity: Activity) -> Iterator[TraceEvent]:
     """Row-hit rate of each DRAM part in the windows in which something moved, and its row conflicts in all."""
     total_ps, bins = activity.total_ps, min(BINS, activity.total_ps)
     for memory in sorted(activity.dram):
-        streams = activity.bandwidth.by_memory.get(memory)
+        streams = activity.bandwidth.transfers(memory)
         if streams is None:
             continue
         names = ("row_hits", "row_misses", "row_conflicts")

@@ -84,7 +84,6 @@ def _short(m: Any) -> bool:
     short: bool = (
         m[k.RECORD_COUNT] + most > m[k.RECORD_ROOM]
         or m[k.PHASE_COUNT] + 5 * most > m[k.PHASE_ROOM]
-        or m[k.STREAMED_COUNT] + m[k.MOST_DEMANDS] * most > m[k.STREAMED_ROOM]
         or m[k.EVENT_COUNT] + 4 * most > m[k.EVENT_ROOM]
         or m[k.REQUEST_COUNT] + m[k.MOST_PARCELS] * most > m[k.REQUEST_ROOM]
         or m[k.TICKETS_OUT] + m[k.MOST_PARCELS] * most > m[k.TICKET_ROOM]
@@ -169,10 +168,10 @@ def _end_parcel(m: Any, x: Any, r: Any, q: int, kind: int) -> None:
 @njit
 def _known_key(m: Any, plan: int) -> int:
     """Write the key of a plan to KEY; how many numbers it has."""
-    known = m[k.PLAN_KEYS_AT] + plan * k.KEY_WIDTH
-    for place in range(k.KEY_WIDTH):
+    known = m[k.PLAN_KEYS_AT] + plan * m[k.KEY_WIDTH]
+    for place in range(m[k.KEY_WIDTH]):
         m[m[k.KEY] + place] = m[known + place]
-    return int(m[known + k.KEY_WIDTH - 1])
+    return int(m[known + m[k.KEY_WIDTH] - 1])
 
 
 @njit
@@ -275,15 +274,12 @@ def _part_done(m: Any, x: Any, r: Any, q: int) -> None:
 
 @njit
 def _finish(m: Any, q: int) -> None:
-    """A planned command ends now: its actions, its streams and its phases."""
+    """A planned command ends now: its actions and its phases."""
     queue, now = m[k.QUEUES_AT] + q * k.QUEUE_WIDTH, m[k.NOW]
     plan = m[k.PLANS_AT] + m[queue + k.PLAN] * k.PLAN_WIDTH
     command = m[k.COMMANDS_AT] + m[queue + k.CURRENT] * k.COMMAND_WIDTH
     m[m[k.COUNTS_AT] + m[queue + k.PLAN] * m[k.LAYERS] + m[command + k.LAYER]] += 1
     begun = m[queue + k.MOVING_PS]
-    ended = m[m[k.FLOWS_AT] + q * k.FLOW_WIDTH + k.FLOW_END_PS]
-    for demand in range(m[plan + k.DEMANDS], m[plan + k.DEMANDS_END]):
-        _stream(m, m[k.DEMANDS_AT] + demand * k.DEMAND_WIDTH, m[queue + k.CORE], begun, ended)
     m[queue + k.RECORD] = begun
     clock = m[queue + k.CLOCK]
     first = cycle_at(m, clock, begun)
@@ -301,19 +297,6 @@ def _finish(m: Any, q: int) -> None:
     else:
         _move_phases(m, queue, plan, first, now)
     _close(m, q, m[queue + k.PLAN])
-
-
-@njit
-def _stream(m: Any, demand: int, core: int, begun: int, ended: int) -> None:
-    """Put a stream on the bandwidth trace."""
-    if m[k.STREAMED_COUNT] >= m[k.STREAMED_ROOM]:
-        m[k.FAILED] = k.LOST
-        return
-    row = m[k.STREAMED_AT] + m[k.STREAMED_COUNT] * k.STREAMED_WIDTH
-    m[k.STREAMED_COUNT] += 1
-    memory = m[demand]
-    m[row] = memory if memory >= 0 else m[k.OWN_MEMORIES] + core * m[k.MEMORIES_OF_CORE] - memory - 1
-    m[row + 1], m[row + 2], m[row + 3], m[row + 4] = begun, ended, m[demand + 2], m[demand + 1]
 
 
 @njit
@@ -365,5 +348,6 @@ def _close(m: Any, q: int, plan: int) -> None:
     m[row], m[row + 1] = q, m[m[k.COMMANDS_AT] + m[queue + k.CURRENT] * k.COMMAND_WIDTH + k.TEXT]
     m[row + 2], m[row + 3], m[row + 4] = m[queue + k.HEAD_PS], m[queue + k.START_PS], m[k.NOW]
     m[row + 5], m[row + 6] = (m[queue + k.LAST_UNIT], m[queue + k.LAST_INDEX]) if critical else (-1, 0)
-    m[row + 7] = plan
+    m[row + 7], m[row + 8] = plan, m[queue + k.MOVING_PS]
+    m[row + 9] = m[m[k.FLOWS_AT] + q * k.FLOW_WIDTH + k.FLOW_END_PS]
     tokens.give_all(m, q, m[k.COMMANDS_AT] + m[queue + k.CURRENT] * k.COMMAND_WIDTH)

@@ -128,8 +128,8 @@ def find_plan(m: Any, size: int) -> int:
     place = _hash(m, key, size) & mask
     while m[m[k.PLAN_TABLE_AT] + place] != k.NONE:
         plan = m[m[k.PLAN_TABLE_AT] + place]
-        known = m[k.PLAN_KEYS_AT] + plan * k.KEY_WIDTH
-        same = m[known + k.KEY_WIDTH - 1] == size
+        known = m[k.PLAN_KEYS_AT] + plan * m[k.KEY_WIDTH]
+        same = m[known + m[k.KEY_WIDTH] - 1] == size
         for number in range(size):
             same = same and m[known + number] == m[key + number]
         if same:
@@ -141,8 +141,8 @@ def find_plan(m: Any, size: int) -> int:
 @njit
 def insert_plan(m: Any, plan: int) -> None:
     """Put a plan where its key finds it."""
-    mask, key = m[k.PLAN_MASK], m[k.PLAN_KEYS_AT] + plan * k.KEY_WIDTH
-    place = _hash(m, key, m[key + k.KEY_WIDTH - 1]) & mask
+    mask, key = m[k.PLAN_MASK], m[k.PLAN_KEYS_AT] + plan * m[k.KEY_WIDTH]
+    place = _hash(m, key, m[key + m[k.KEY_WIDTH] - 1]) & mask
     while m[m[k.PLAN_TABLE_AT] + place] != k.NONE:
         place = (place + 1) & mask
     m[m[k.PLAN_TABLE_AT] + place] = plan
