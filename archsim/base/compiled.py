@@ -16,7 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 
 from archsim.base import caches, entries, trust
 
@@ -197,6 +199,14 @@ class CompiledCache(FunctionCache):
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
         self.enable()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code for a signature, None where there is none. Numba's own tables of functions and types,
+        which take longer to fill than all else here, are for compiling alone and stay as they are."""
+        for name, address in _nrt_python.c_helpers.items():
+            llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code; a folder that cannot be written costs the cache."""

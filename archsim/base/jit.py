@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,49 +12,18 @@ import numba
 import numpy as np
 from numba.core import event
 
-from archsim.base import compiled, entries, linking, progress
+from archsim.base import compiled, entries, linking, progress, sources
 
 OURS = ("jit.py", "linking.py", "compiled.py")  # beside this file
-_CONSTANTS = re.compile(
-    rb"^from ((?:archsim|mapper)[.\w]*) import (?:\([^)]*?|[^(\n]*?)\b[A-Z][A-Z_0-9]+\b", re.MULTILINE
-)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _sources_digest() -> str:
-    """Of every file in a folder with compiled functions and of those that such a file has constants from, which are
-    compiled into them as layouts are, of this file and the one that keeps them, and of what compiles them; alike in
-    every clone.
-    """
+    """Of all that is compiled, of this file and those that keep and link it, and of what compiles it."""
     here = Path(__file__).resolve()
-    root = here.parents[2]
-    files = {path: path.read_bytes() for name in ("archsim", "mapper") for path in sorted((root / name).rglob("*.py"))}
-    made_here = f"from {__name__} import".encode()
-    folders = {path.parent for path, text in files.items() if made_here in text}
-    compiled_in = {path for path in files if path.parent in folders}
-    named = {name.decode() for path in compiled_in for name in _CONSTANTS.findall(files[path])}
-    compiled_in |= {root / f"{name.replace('.', '/')}.py" for name in named} | {here.with_name(name) for name in OURS}
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version_info[:2]}".encode())
-    for path, text in files.items():
-        if path in compiled_in:
-            digest.update(text)
-    return digest.hexdigest()
-
-
-def _load_without_blas() -> None:
-    """Load numba's array functions without SciPy: they look in it for BLAS, and its import takes longer than a run.
-
-    No compiled function here multiplies matrices. Functions of others still find BLAS: numba asks again at each
-    product.
-    """
-    blas = "scipy.linalg.cython_blas"
-    if blas in sys.modules:
-        return
-    sys.modules[blas] = None  # type: ignore[assignment]
-    try:
-        importlib.import_module("numba.np.arraymath")
-    finally:
-        del sys.modules[blas]
+    found = sources.digest(here.parents[2], __name__, tuple(here.with_name(name) for name in OURS))
+    with_compiler = f"{numba.__version__} {np.__version__} {sys.version_info[:2]} {found}"
+    return hashlib.sha256(with_compiler.encode()).hexdigest()
 
 
 class CompileAnnouncer(event.Listener):
@@ -84,7 +51,6 @@ class CompileAnnouncer(event.Listener):
 
 
 event.register("numba:compile", CompileAnnouncer())  # type: ignore[no-untyped-call]
-_load_without_blas()
 PLACE = compiled.place(_sources_digest())  # where compiled code lie, None where they are not kept
 
 
