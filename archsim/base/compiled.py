@@ -12,7 +12,9 @@ import hashlib
 import os
 import pickle
 import tempfile
+from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ def place(name: str) -> Path | None:
     if root is None:
         return None
     reason = ""
-    for candidate in (root, *_private(root)):
+    for candidate in chain((root,), _private(root)):
         folder = Path(os.path.realpath(candidate / "numba" / name))
         found = _unfit(folder)
         if not found:
@@ -45,14 +47,15 @@ def place(name: str) -> Path | None:
     return None
 
 
-def _private(root: Path) -> list[Path]:
+def _private(root: Path) -> Iterator[Path]:
     """Where compiled code goes that cannot lie in ``root``: the user's own cache, else a folder of the user's for
     temporary files."""
     from platformdirs import user_cache_path
 
     name = f"archsim-{os.geteuid()}" if hasattr(os, "geteuid") else "archsim"
-    found = (user_cache_path("archsim"), Path(tempfile.gettempdir()) / name)
-    return [folder for folder in found if folder != root]
+    for folder in (user_cache_path("archsim"), Path(tempfile.gettempdir()) / name):
+        if folder != root:
+            yield folder
 
 
 def _unfit(folder: Path) -> str:

@@ -153,11 +153,7 @@ ENTRIES = {
         "compiled.run_queues",
         "serve.advance",
     ],
-    ("noc", "--topology", "mesh", "--shape", "2x2", "--rates", "0.1"): [
-        "knuth.pass_fractions",
-        "knuth.pass_integers",
-        "run._advance",
-    ],
+    ("noc", "--topology", "mesh", "--shape", "2x2", "--rates", "0.1"): ["run._advance"],
 }
 
 
