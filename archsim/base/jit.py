@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import sys
 from collections.abc import Callable
@@ -41,7 +42,7 @@ class CompileAnnouncer(event.Listener):
         self._tell(event, -1)
 
     def _tell(self, event: Any, functions: int) -> None:
-        if not event.data["dispatcher"].py_func.__module__.startswith(("archsim.", "mapper.")):
+        if not _is_ours(event):
             return
         told = progress.watcher()
         if told is not None:
@@ -50,7 +51,37 @@ class CompileAnnouncer(event.Listener):
             entries.note(progress.COMPILING)
 
 
+class CompileCollector(event.Listener):
+    """Has Python collect what compiling leaves behind in circles, 100 MB and more: runs pause the collector."""
+
+    def __init__(self) -> None:
+        self.paused = False
+
+    def on_start(self, event: Any) -> None:
+        """What is made from now on is collected, and what there is not looked through."""
+        if not _is_ours(event):
+            return
+        self.paused = not gc.isenabled()
+        gc.freeze()
+        gc.enable()
+
+    def on_end(self, event: Any) -> None:
+        """As it was before."""
+        if not _is_ours(event):
+            return
+        gc.collect()
+        gc.unfreeze()
+        if self.paused:
+            gc.disable()
+
+
+def _is_ours(event: Any) -> bool:
+    found: bool = event.data["dispatcher"].py_func.__module__.startswith(("archsim.", "mapper."))
+    return found
+
+
 event.register("numba:compile", CompileAnnouncer())  # type: ignore[no-untyped-call]
+event.register("numba:compile", CompileCollector())  # type: ignore[no-untyped-call]
 PLACE = compiled.place(_sources_digest())  # where compiled code lie, None where they are not kept
 
 

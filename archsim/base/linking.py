@@ -25,15 +25,30 @@ from numba.core.registry import CPUDispatcher
 
 
 class PartLibrary(JITCodeLibrary):
-    """The intermediate code of one function."""
+    """The intermediate code of one function, packed: as LLVM's objects it takes ten times the memory."""
 
     def finalize(self) -> None:
         """Nothing to optimise yet: that is for the entry that links it."""
+        self._packed = self._final_module.as_bitcode()
+        self._final_module = None
         self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """What an entry links, whoever else defines the same functions."""
+        self._ensure_finalized()
+        found = llvm.parse_bitcode(self._packed)
+        for function in found.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = llvm.Linkage.linkonce_odr
+        return found
 
 
 class EntryLibrary(JITCodeLibrary):
-    """An entry and all that it reaches."""
+    """An entry and all that it reaches.
+
+    Its intermediate code goes when there is machine code, which is loaded as that of an entry found on disk: nothing
+    is linked with an entry.
+    """
 
     def finalize(self) -> None:
         """Link the parts of parts too, each behind all that call it: of a library only what is called yet is taken."""
@@ -43,19 +58,20 @@ class EntryLibrary(JITCodeLibrary):
         self._linking_libraries = [*reversed(found)]
         super().finalize()
 
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._machine_code: bytes = self._codegen._tm.emit_object(self._final_module)
+        self._names = _named(each.name for each in self._final_module.functions if not each.is_declaration)
+        self._final_module = llvm.parse_assembly(f"{self._codegen._create_empty_module(self.name)}")
+        self._shared_module = llvm.parse_bitcode(self._names)
+        self._set_compiled_object(self._machine_code)
+        super()._finalize_final_module()
+        self._codegen._engine._load_defined_symbols(self._shared_module)
+
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """Machine code and the names in it, without the intermediate code: nothing is linked with an entry."""
-        name, kind, (machine_code, linked) = super().serialize_using_object_code()
-        return (
-            name,
-            kind,
-            (
-                machine_code,
-                _named(
-                    function.name for function in llvm.parse_bitcode(linked).functions if not function.is_declaration
-                ),
-            ),
-        )
+        """Machine code and the names in it."""
+        return self.name, "object", (self._machine_code, self._names)
 
 
 def _reach(library: Any, found: dict[Any, None]) -> None:
