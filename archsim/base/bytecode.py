@@ -98,7 +98,7 @@ def _read(path: Path, tree: str) -> tuple[dict[str, KeptCode], memoryview]:
     start = len(MAGIC_NUMBER) + _LENGTH_BYTES + 4
     length = int.from_bytes(text[len(MAGIC_NUMBER) : start - 4], "little")
     index, checksum = text[start : start + length], int.from_bytes(text[start - 4 : start], "little")
-    if text[: len(MAGIC_NUMBER)] != MAGIC_NUMBER or zlib.crc32(index) != checksum:
+    if not index or text[: len(MAGIC_NUMBER)] != MAGIC_NUMBER or zlib.crc32(index) != checksum:
         return nothing
     of, entries = marshal.loads(index)
     if of != tree:
