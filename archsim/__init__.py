@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from archsim.base import bytecode
 from archsim.base.version import __version__ as __version__
+
+bytecode.keep()  # before the other files are loaded
 
 __all__ = [
     "ArchsimError",

@@ -12,11 +12,15 @@ import hashlib
 import os
 import pickle
 import tempfile
+from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 
 from archsim.base import caches, entries, trust
 
@@ -31,7 +35,7 @@ def place(name: str) -> Path | None:
     if root is None:
         return None
     reason = ""
-    for candidate in (root, *_private(root)):
+    for candidate in chain((root,), _private(root)):
         folder = Path(os.path.realpath(candidate / "numba" / name))
         found = _unfit(folder)
         if not found:
@@ -43,14 +47,15 @@ def place(name: str) -> Path | None:
     return None
 
 
-def _private(root: Path) -> list[Path]:
+def _private(root: Path) -> Iterator[Path]:
     """Where compiled code goes that cannot lie in ``root``: the user's own cache, else a folder of the user's for
     temporary files."""
     from platformdirs import user_cache_path
 
     name = f"archsim-{os.geteuid()}" if hasattr(os, "geteuid") else "archsim"
-    found = (user_cache_path("archsim"), Path(tempfile.gettempdir()) / name)
-    return [folder for folder in found if folder != root]
+    for folder in (user_cache_path("archsim"), Path(tempfile.gettempdir()) / name):
+        if folder != root:
+            yield folder
 
 
 def _unfit(folder: Path) -> str:
@@ -197,6 +202,14 @@ class CompiledCache(FunctionCache):
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
         self.enable()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code for a signature, None where there is none. Numba's own tables of functions and types,
+        which take longer to fill than all else here, are for compiling alone and stay as they are."""
+        for name, address in _nrt_python.c_helpers.items():
+            llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code; a folder that cannot be written costs the cache."""

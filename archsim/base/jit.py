@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
-import importlib
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,49 +13,18 @@ import numba
 import numpy as np
 from numba.core import event
 
-from archsim.base import compiled, entries, linking, progress
+from archsim.base import compiled, entries, linking, progress, sources
 
 OURS = ("jit.py", "linking.py", "compiled.py", "addressed.py")  # beside this file
-_CONSTANTS = re.compile(
-    rb"^from ((?:archsim|mapper)[.\w]*) import (?:\([^)]*?|[^(\n]*?)\b[A-Z][A-Z_0-9]+\b", re.MULTILINE
-)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _sources_digest() -> str:
-    """Of every file in a folder with compiled functions and of those that such a file has constants from, which are
-    compiled into them as layouts are, of this file and the one that keeps them, and of what compiles them; alike in
-    every clone.
-    """
+    """Of all that is compiled, of this file and those that keep and link it, and of what compiles it."""
     here = Path(__file__).resolve()
-    root = here.parents[2]
-    files = {path: path.read_bytes() for name in ("archsim", "mapper") for path in sorted((root / name).rglob("*.py"))}
-    made_here = f"from {__name__} import".encode()
-    folders = {path.parent for path, text in files.items() if made_here in text}
-    compiled_in = {path for path in files if path.parent in folders}
-    named = {name.decode() for path in compiled_in for name in _CONSTANTS.findall(files[path])}
-    compiled_in |= {root / f"{name.replace('.', '/')}.py" for name in named} | {here.with_name(name) for name in OURS}
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version_info[:2]}".encode())
-    for path, text in files.items():
-        if path in compiled_in:
-            digest.update(text)
-    return digest.hexdigest()
-
-
-def _load_without_blas() -> None:
-    """Load numba's array functions without SciPy: they look in it for BLAS, and its import takes longer than a run.
-
-    No compiled function here multiplies matrices. Functions of others still find BLAS: numba asks again at each
-    product.
-    """
-    blas = "scipy.linalg.cython_blas"
-    if blas in sys.modules:
-        return
-    sys.modules[blas] = None  # type: ignore[assignment]
-    try:
-        importlib.import_module("numba.np.arraymath")
-    finally:
-        del sys.modules[blas]
+    found = sources.digest(here.parents[2], __name__, tuple(here.with_name(name) for name in OURS))
+    with_compiler = f"{numba.__version__} {np.__version__} {sys.version_info[:2]} {found}"
+    return hashlib.sha256(with_compiler.encode()).hexdigest()
 
 
 class CompileAnnouncer(event.Listener):
@@ -74,7 +42,7 @@ class CompileAnnouncer(event.Listener):
         self._tell(event, -1)
 
     def _tell(self, event: Any, functions: int) -> None:
-        if not event.data["dispatcher"].py_func.__module__.startswith(("archsim.", "mapper.")):
+        if not _is_ours(event):
             return
         told = progress.watcher()
         if told is not None:
@@ -83,8 +51,37 @@ class CompileAnnouncer(event.Listener):
             entries.note(progress.COMPILING)
 
 
+class CompileCollector(event.Listener):
+    """Has Python collect what compiling leaves behind in circles, 100 MB and more: runs pause the collector."""
+
+    def __init__(self) -> None:
+        self.paused = False
+
+    def on_start(self, event: Any) -> None:
+        """What is made from now on is collected, and what there is not looked through."""
+        if not _is_ours(event):
+            return
+        self.paused = not gc.isenabled()
+        gc.freeze()
+        gc.enable()
+
+    def on_end(self, event: Any) -> None:
+        """As it was before."""
+        if not _is_ours(event):
+            return
+        gc.collect()
+        gc.unfreeze()
+        if self.paused:
+            gc.disable()
+
+
+def _is_ours(event: Any) -> bool:
+    found: bool = event.data["dispatcher"].py_func.__module__.startswith(("archsim.", "mapper."))
+    return found
+
+
 event.register("numba:compile", CompileAnnouncer())  # type: ignore[no-untyped-call]
-_load_without_blas()
+event.register("numba:compile", CompileCollector())  # type: ignore[no-untyped-call]
 PLACE = compiled.place(_sources_digest())  # where compiled code lie, None where they are not kept
 
 

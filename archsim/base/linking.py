@@ -11,7 +11,10 @@ functions), and how a JITCodeLibrary is finalized, linked and serialized.
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Iterable
+from functools import cached_property, update_wrapper
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -22,15 +25,30 @@ from numba.core.registry import CPUDispatcher
 
 
 class PartLibrary(JITCodeLibrary):
-    """The intermediate code of one function."""
+    """The intermediate code of one function, packed: as LLVM's objects it takes ten times the memory."""
 
     def finalize(self) -> None:
         """Nothing to optimise yet: that is for the entry that links it."""
+        self._packed = self._final_module.as_bitcode()
+        self._final_module = None
         self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """What an entry links, whoever else defines the same functions."""
+        self._ensure_finalized()
+        found = llvm.parse_bitcode(self._packed)
+        for function in found.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = llvm.Linkage.linkonce_odr
+        return found
 
 
 class EntryLibrary(JITCodeLibrary):
-    """An entry and all that it reaches."""
+    """An entry and all that it reaches.
+
+    Its intermediate code goes when there is machine code, which is loaded as that of an entry found on disk: nothing
+    is linked with an entry.
+    """
 
     def finalize(self) -> None:
         """Link the parts of parts too, each behind all that call it: of a library only what is called yet is taken."""
@@ -40,19 +58,20 @@ class EntryLibrary(JITCodeLibrary):
         self._linking_libraries = [*reversed(found)]
         super().finalize()
 
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._machine_code: bytes = self._codegen._tm.emit_object(self._final_module)
+        self._names = _named(each.name for each in self._final_module.functions if not each.is_declaration)
+        self._final_module = llvm.parse_assembly(f"{self._codegen._create_empty_module(self.name)}")
+        self._shared_module = llvm.parse_bitcode(self._names)
+        self._set_compiled_object(self._machine_code)
+        super()._finalize_final_module()
+        self._codegen._engine._load_defined_symbols(self._shared_module)
+
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """Machine code and the names in it, without the intermediate code: nothing is linked with an entry."""
-        name, kind, (machine_code, linked) = super().serialize_using_object_code()
-        return (
-            name,
-            kind,
-            (
-                machine_code,
-                _named(
-                    function.name for function in llvm.parse_bitcode(linked).functions if not function.is_declaration
-                ),
-            ),
-        )
+        """Machine code and the names in it."""
+        return self.name, "object", (self._machine_code, self._names)
 
 
 def _reach(library: Any, found: dict[Any, None]) -> None:
@@ -72,8 +91,28 @@ def _named(names: Iterable[str]) -> bytes:
     return module
 
 
+def _load_without_blas() -> None:
+    """Load numba's array functions without SciPy: they look in it for BLAS, and its import takes longer than a run.
+
+    No compiled function here multiplies matrices. Functions of others still find BLAS: numba asks again at each
+    product.
+    """
+    blas, arrays = "scipy.linalg.cython_blas", "numba.np.arraymath"
+    if blas in sys.modules or arrays in sys.modules:
+        return
+    sys.modules[blas] = None  # type: ignore[assignment]
+    try:
+        importlib.import_module(arrays)
+    finally:
+        del sys.modules[blas]
+
+
 class PartCompiler(Compiler):
     """Numba's compiler up to intermediate code."""
+
+    def __init__(self, *state: Any) -> None:
+        _load_without_blas()
+        super().__init__(*state)
 
     def define_pipelines(self) -> Any:
         """Numba's own passes, on a library of ours."""
@@ -94,14 +133,13 @@ class EntryCompiler(PartCompiler):
         return self._passes(EntryLibrary)
 
 
-class Part(CPUDispatcher):
-    """A function that compiled code calls, compiled for the types of its arguments, whatever constants they are."""
+class PartDispatcher(CPUDispatcher):
+    """What compiles a part for the types of its arguments, whatever constants they are."""
 
     _compiler: Any
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        self.options = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True, **options}
-        only = {**self.options, "no_cpython_wrapper": True}
+        only = {**options, "no_cpython_wrapper": True}
         super().__init__(function, targetoptions=only, pipeline_class=PartCompiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -120,7 +158,28 @@ class Part(CPUDispatcher):
         found: Any = self.overloads[args]
         return found.entry_point
 
-    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+
+class Part:
+    """A function that compiled code calls. What compiles it is made when something that calls it is compiled: most
+    processes find their entries on disk."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func = function
+        self.options = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True, **options}
+        update_wrapper(self, function)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """What compiles it, a PartDispatcher."""
+        return PartDispatcher(self.py_func, self.options)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes it for where it is named in compiled code."""
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """Refuse: it has no machine code."""
         raise TypeError(f"{self.py_func.__qualname__} is called by compiled code alone: Python calls entries")
 
 
@@ -133,13 +192,16 @@ class EntryPoint(CPUDispatcher):
         super().__init__(part.py_func, targetoptions={**part.options, **options}, pipeline_class=EntryCompiler)
         self.part = part
 
+    def _compilation_chain_init_hook(self) -> None:
+        """Extensions of numba are looked for where something is compiled: the compiler does that itself."""
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """How a call by compiled code is typed: as one of the part."""
-        return self.part.get_call_template(args, kws)
+        return self.part.dispatcher.get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:
         """What compiled code calls: the part."""
-        return self.part.get_overload(sig)
+        return self.part.dispatcher.get_overload(sig)
 
     def add_overload(self, cres: Any) -> None:
         """Take an entry that was compiled or found on disk, with the Python objects that its parts refer to."""

@@ -20,7 +20,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -90,15 +90,22 @@ def modules(kind: Kind) -> dict[str, str]:
     Raises ConfigError when a plugin directory does not exist or holds what nothing reads, or two files claim one name.
     """
     check_directories()
-    found: dict[str, str] = {}
-    for directory in _package_directories(kind.package):
-        for path in sorted(directory.glob(f"*{PYTHON}")):
-            if not path.name.startswith("_") and _is_extension(path, kind.defines):
-                _claim(found, path.stem, path)
+    found = dict(_own(kind.package, kind.defines))
     for directory in directories(PLUGINS_VARIABLE):
         for name, path in _plugins(directory / kind.folder):
             _claim(found, name, path)
     return dict(sorted(found.items()))
+
+
+@cache
+def _own(package: str, defines: str) -> Mapping[str, str]:
+    """The extensions in a package of the tree; listed once in a process."""
+    found: dict[str, str] = {}
+    for directory in _package_directories(package):
+        for path in sorted(directory.glob(f"*{PYTHON}")):
+            if not path.name.startswith("_") and _is_extension(path, defines):
+                _claim(found, path.stem, path)
+    return found
 
 
 def plugins(kind: Kind) -> dict[str, str]:
@@ -263,6 +270,7 @@ def _plugins(folder: Path) -> list[tuple[str, Path]]:
     ]
 
 
+@cache
 def _package_directories(package_name: str) -> tuple[Path, ...]:
     try:
         spec = importlib.util.find_spec(package_name)

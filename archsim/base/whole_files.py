@@ -7,7 +7,6 @@ that a user asked for survive a power cut, an entry of a cache need not. Errors 
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ READABLE = 0o666  # permissions, less what the user masks
 
 def beside(path: Path) -> Path:
     """A new name in the same folder, under which a file is written before it takes its place."""
-    return path.with_name(f".{path.name[:LONGEST_STEM]}.{uuid.uuid4().hex[:16]}{SUFFIX}")
+    return path.with_name(f".{path.name[:LONGEST_STEM]}.{os.urandom(8).hex()}{SUFFIX}")
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from archsim.base.caches import switch_off
+
 if TYPE_CHECKING:
     from archsim.lab.run.job import Job
 
@@ -164,7 +166,6 @@ class JobOptions:
     def job(self) -> Job:
         """The job that the lab runs. Switches the cache off where that is asked for; raises ConfigError where an option
         cannot be read."""
-        from archsim.base.caches import switch_off
         from archsim.lab.kit.options import parse_lookups, parse_parameters
         from archsim.lab.run.job import Job
         from archsim.spec.load import assignments

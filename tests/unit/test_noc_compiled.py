@@ -21,6 +21,7 @@ from archsim.noc.parameters import RouterParameters
 from archsim.noc.replay import DeliveredPackets, replay
 
 CYCLES = 1500
+pass_integers, pass_fractions = entry(knuth.pass_integers), entry(knuth.pass_fractions)
 push, pop, take_slow = entry(reserve.push), entry(reserve.pop), entry(reserve._take_slow)
 ROOM = 40_000
 
@@ -61,7 +62,7 @@ def test_integers_have_the_published_check_value() -> None:
     """Knuth's rng.c: after ran_start(310952), the first number of the 2010th array of 1009."""
     numbers = knuth.generator(310952).integers
     for _ in range(2009):
-        knuth.pass_integers(numbers, 1009)
+        pass_integers(numbers, 1009)
     assert numbers[0] == 995235265
 
 
@@ -69,7 +70,7 @@ def test_fractions_have_the_published_check_value() -> None:
     """Knuth's rng-double.c: the first of the generator's numbers after 2009 arrays of 1009."""
     numbers = knuth.generator(310952).fractions
     for _ in range(2009):
-        knuth.pass_fractions(numbers, 1009)
+        pass_fractions(numbers, 1009)
     assert f"{numbers[0]:.20f}" == "0.36410514377569680455"
 
 
@@ -82,8 +83,8 @@ def test_numbers_are_those_of_the_recurrence(count: int) -> None:
         fractions.append((fractions[j - 100] + fractions[j - 37]) % 1.0)
     room = np.zeros(count + 100, np.int64), np.zeros(count + 100)
     room[0][:100], room[1][:100] = streams.integers[:100], streams.fractions[:100]
-    knuth.pass_integers(room[0], count)
-    knuth.pass_fractions(room[1], count)
+    pass_integers(room[0], count)
+    pass_fractions(room[1], count)
     assert room[0][:100].tolist() == integers[count:]
     assert room[1][:100].tolist() == fractions[count:]
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import entry, inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.compiled.records import INDEX
 
 LONG, SHORT = 100, 37  # lags
@@ -35,12 +35,11 @@ def generator(seed: int) -> RandomStreams:
     integers, fractions = np.zeros(QUALITY + LONG, np.int64), np.zeros(QUALITY + LONG)
     integers[:LONG], fractions[:LONG] = _start(seed), _start_fractions(seed)
     for _ in range(10):
-        pass_integers(integers, 2 * LONG - 1)
-        pass_fractions(fractions, 2 * LONG - 1)
+        _pass(integers, 2 * LONG - 1, _difference)
+        _pass(fractions, 2 * LONG - 1, _sum)
     return RandomStreams(integers, fractions, np.zeros(2, np.int64))
 
 
-@entry
 @njit
 def pass_integers(numbers: Any, count: int) -> None:
     """From the stream's next LONG numbers to those that come ``count`` later."""
@@ -51,7 +50,6 @@ def pass_integers(numbers: Any, count: int) -> None:
         numbers[i] = numbers[i + count]
 
 
-@entry
 @njit
 def pass_fractions(numbers: Any, count: int) -> None:
     """From the stream's next LONG numbers to those that come ``count`` later."""
@@ -99,6 +97,22 @@ def fraction(streams: Any) -> float:
     return found
 
 
+def _pass(numbers: Any, count: int, combine: Any) -> None:
+    """As the compiled ones, which would have to be loaded for it."""
+    for start in range(LONG, count + LONG, _BLOCK):
+        end = min(start + _BLOCK, count + LONG)
+        numbers[start:end] = combine(numbers[start - LONG : end - LONG], numbers[start - SHORT : end - SHORT])
+    numbers[:LONG] = numbers[count : count + LONG]
+
+
+def _difference(a: Any, b: Any) -> Any:
+    return (a - b) & (_MODULUS - 1)
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return (a + b) - np.floor(a + b)
+
+
 def _start(seed: int) -> Any:
     first = (seed + 2) & (_MODULUS - 2)
     values = []
@@ -107,7 +121,7 @@ def _start(seed: int) -> Any:
         first <<= 1
         first -= _MODULUS - 2 if first >= _MODULUS else 0
     values[1] += 1
-    return _spread(np.array(values, np.int64), seed & (_MODULUS - 1), lambda a, b: (a - b) & (_MODULUS - 1))
+    return _spread(np.array(values, np.int64), seed & (_MODULUS - 1), _difference)
 
 
 def _start_fractions(seed: int) -> Any:
@@ -118,7 +132,7 @@ def _start_fractions(seed: int) -> Any:
         first += first
         first -= 1.0 - 2 * _ULP if first >= 1.0 else 0.0
     values[1] += _ULP
-    return _spread(np.array(values), seed & (_MODULUS - 1), lambda a, b: (a + b) - np.floor(a + b))
+    return _spread(np.array(values), seed & (_MODULUS - 1), _sum)
 
 
 def _spread(values: Any, steps: int, combine: Any) -> Any:

@@ -173,7 +173,7 @@ class _Search:
         if self._over():
             self.left = min(self.left, bound)
             return
-        choices = spatial(self.outlines.arrays, self.problem, self.bounded, t, self.best)
+        choices = in_order(spatial(self.outlines.arrays, self.problem, self.bounded, t, self.best))
         if not self.stays and not self.outlines.plan.templates[t].is_outline:
             self._solve(self.outlines, t, choices)
             return

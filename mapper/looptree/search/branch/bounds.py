@@ -16,6 +16,7 @@ from mapper.looptree.search.branch.keys import fill_bound, fits, is_better
 from mapper.looptree.search.branch.least import Parts, combine, fill_parts, parts_of
 from mapper.looptree.search.branch.plan import MOST_DIMS, MOST_LOOPS
 from mapper.looptree.search.branch.ranges import ranges
+from mapper.looptree.search.branch.rows import doubled, put
 from mapper.looptree.search.branch.tilings import ANY
 
 
@@ -102,7 +103,7 @@ def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
 @entry
 @allocating
 def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any:
-    """(choices, 3 + G) keys that bound outline ``t`` under each choice of options that may beat ``best``, in order.
+    """(choices, 3 + G) keys that bound outline ``t`` under each choice of options that may beat ``best``.
 
     Of groups that are the same to the costs the first has the least option: an outline is its own mirror image.
     """
@@ -141,21 +142,16 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
         if not used_enough(problem.rounds, problem.most_rounds, chosen) or not _splits(problem, chosen):
             continue
         if count == found.shape[0]:
-            found = np.concatenate((found, np.empty_like(found)))
-        found[count, :3], found[count, 3:] = key, chosen[:groups]
+            found = doubled(found)
+        put(found[count, :3], key)
+        put(found[count, 3:], chosen)
         count += 1
-    found = found[:count]
-    return in_order(found)
+    return found[:count]
 
 
-@entry
-@allocating
 def in_order(rows: Any) -> Any:
     """Rows by their keys, ties as they come."""
-    order = np.arange(rows.shape[0])
-    for c in range(2, -1, -1):
-        order = order[np.argsort(rows[order, c], kind="mergesort")]
-    return rows[order]
+    return rows[np.lexsort(rows[:, 2::-1].T)]
 
 
 @allocating

@@ -28,7 +28,8 @@ def best_rows(found: Any, columns: int) -> Any:
     order = np.argsort(sums, kind="mergesort")
     figures = np.empty((rows, many))
     for c in range(many):
-        figures[:, c] = found[varied[c]][order]
+        for i in range(rows):
+            figures[i, c] = found[varied[c], order[i]]
     front = _front(figures)
     kept = order[front[_halved(figures[front])]]
     result = np.empty((kept.size, found.shape[0]))
@@ -48,8 +49,9 @@ def _front(figures: Any) -> Any:
     for row in range(rows):
         if _is_beaten(front, least, count, figures[row]):
             continue
-        kept[count], front[count] = row, figures[row]
+        kept[count] = row
         for c in range(columns):
+            front[count, c] = figures[row, c]
             least[count // RUN, c] = min(least[count // RUN, c], figures[row, c])
         count += 1
     return kept[:count]
@@ -75,7 +77,8 @@ def _halved(figures: Any) -> Any:
                 low, high = min(low, figures[row, c]), max(high, figures[row, c])
             if high > most * low:
                 widest, most = c, high / low
-        order[start:end] = own[np.argsort(figures[own, widest], kind="mergesort")]
+        for i, place in enumerate(np.argsort(figures[own, widest], kind="mergesort")):
+            order[start + i] = own[place]
         middle = start + (end - start) // 2
         starts[top + 1], ends[top + 1], starts[top + 2], ends[top + 2] = start, middle, middle, end
         top += 2

@@ -15,6 +15,7 @@ from archsim.base.jit import allocating, entry, inlined
 from mapper.looptree.search.branch.bounds import Problem
 from mapper.looptree.search.branch.form import Form, form_of
 from mapper.looptree.search.branch.keys import fill_bound, fill_key, fits, is_better
+from mapper.looptree.search.branch.rows import put
 from mapper.looptree.search.branch.store import Shelf, read
 
 EVALUATED, OPENED = range(2)  # of progress
@@ -73,7 +74,9 @@ def solve(
         if worth:
             _join(arrays, problem, t, choices[i], shelf, tabled, best, winner, progress)
         if refined:
-            choices[i, :3] = best if is_better(best, results.best) else np.full(3, np.inf)
+            better = is_better(best, results.best)
+            for k in range(3):
+                choices[i, k] = best[k] if better else np.inf
             best = results.best
     return choices.shape[0], DONE
 
@@ -118,7 +121,7 @@ def _join(
         if not is_better(stack.keys[top], best):
             top -= 1
         elif stack.many[top, g] == 1:
-            best[:] = stack.keys[top]
+            put(best, stack.keys[top])
             _note(winner, t, choice, stack.first[top])
             top -= 1
         else:
@@ -196,7 +199,7 @@ def _stack(rows: Any) -> Stack:
             deep += 1
     shape = (deep, rows.size)
     found = Stack(np.empty((deep, 3)), np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape, np.int64))
-    found.many[0] = rows
+    put(found.many[0], rows)
     return found
 
 

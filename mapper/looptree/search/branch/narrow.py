@@ -16,6 +16,7 @@ from mapper.looptree.search.branch.keys import fill_bound, fits, is_better
 from mapper.looptree.search.branch.least import combine, fill_parts, parts_of
 from mapper.looptree.search.branch.plan import MOST_DIMS, MOST_LOOPS
 from mapper.looptree.search.branch.ranges import tighten
+from mapper.looptree.search.branch.rows import put, put_pair
 from mapper.looptree.search.branch.tilings import ANY, count_loops, kind_of
 
 NONE, SOME, TOO_MANY = range(3)  # what is left of a choice
@@ -128,12 +129,12 @@ def _halve(
     )
     own, low = np.empty(least.size), np.full(least.size, np.inf)
     stack, both = np.empty((_DEEP, 2, MOST_LOOPS), np.int64), tiles.copy()
-    stack[0] = tiles[d]
+    put_pair(stack[0], tiles[d])
     terms = arrays.terms[t, : arrays.terms_of[t]]
     bound, key = np.empty(rest.size + terms.shape[0]), np.empty(3)
     top, count, tried = 0, 0, 0
     while top >= 0:
-        both[d] = stack[top]
+        put_pair(both[d], stack[top])
         top -= 1
         if not tighten(loops, extent, shares, problem.kind, both[d]):
             continue
@@ -148,8 +149,8 @@ def _halve(
             return SOME, -1, found
         if loop < 0:
             if count == found.shape[2]:
-                found = np.concatenate((found, np.empty_like(found)), axis=2)
-            found[g, d, count, :depth] = both[d, 0, :depth]
+                found = _longer(found)
+            put(found[g, d, count, :depth], both[d, 0])
             count += 1
             for c in range(columns):
                 low[c] = min(low[c], own[c])
@@ -157,12 +158,25 @@ def _halve(
         if tried > most:
             return TOO_MANY, -1, found
         middle = int(np.sqrt(both[d, 0, loop] * both[d, 1, loop]))
-        stack[top + 1], stack[top + 2] = both[d], both[d]
+        put_pair(stack[top + 1], both[d])
+        put_pair(stack[top + 2], both[d])
         stack[top + 1, 0, loop] = middle + 1
         stack[top + 2, 1, loop] = middle
         top += 2
-    least[:] = low
+    put(least, low)
     return (SOME if count else NONE), count, found
+
+
+@allocating
+def _longer(found: Any) -> Any:
+    """With room for twice as many tilings."""
+    groups, dims, many, depth = found.shape
+    longer = np.empty((groups, dims, 2 * many, depth), np.int64)
+    for g in range(groups):
+        for d in range(dims):
+            for i in range(many):
+                put(longer[g, d, i], found[g, d, i])
+    return longer
 
 
 @inlined

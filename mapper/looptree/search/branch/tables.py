@@ -11,6 +11,7 @@ from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE, SUM
 from mapper.looptree.search.branch.front import best_rows
 from mapper.looptree.search.branch.keys import FIT
 from mapper.looptree.search.branch.plan import MOST_LOOPS, PLAIN, RATIO, WINDOW
+from mapper.looptree.search.branch.rows import put
 from mapper.looptree.search.branch.tilings import footprint, tile_sizes
 
 EXTRA = 2  # columns of a table beside its factors: the tilings of its two dims
@@ -34,10 +35,12 @@ def table(
     for c in range(columns):
         factor = factors[c]
         if factor[0] == RATIO:
-            found[c] = found[factor[1]] / found[factor[2]]
+            for row in range(found.shape[1]):
+                found[c, row] = found[factor[1], row] / found[factor[2], row]
         elif factor[0] == PLAIN:
             for i in range(one):
-                found[c, i * two : (i + 1) * two] = left[c, i] * right[c]
+                for j in range(two):
+                    found[c, i * two + j] = left[c, i] * right[c, j]
         elif exact:
             _fill_exact_window(found[c], factor, left[c], right[c], first, second, extents, spans)
         else:
@@ -89,7 +92,7 @@ def _parts(factors: Any, columns: int, start: int, tiles: Any, extent: int, exac
             continue
         part, same = factors[c, start : start + 4], _first_like(factors, c, start)
         if same < c:
-            found[c] = found[same]
+            put(found[c], found[same])
             continue
         window = factors[c, 0] == WINDOW
         for i in range(tiles.shape[0]):

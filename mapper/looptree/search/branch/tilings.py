@@ -13,6 +13,7 @@ import numpy as np
 from archsim.base.jit import allocating, entry, inlined
 from mapper.looptree.search.branch.costing import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
+from mapper.looptree.search.branch.rows import doubled, put
 
 DIVISORS, SPATIAL, ANY, EQUAL = range(4)  # factors; of any tiles equal parts alone
 
@@ -80,8 +81,8 @@ def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
         if at == depth:
             if tile[at] == 1:
                 if count == found.shape[0]:
-                    found = np.concatenate((found, np.empty_like(found)))
-                found[count, :depth] = tile[1:]
+                    found = doubled(found)
+                put(found[count, :depth], tile[1:])
                 count += 1
             at -= 1
             continue
