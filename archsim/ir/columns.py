@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -123,7 +123,7 @@ class ProgramColumns:
 
     @staticmethod
     def _found(numbers: dict[str, int], names: Iterable[str], count: int) -> IntArray:
-        return np.fromiter((numbers.get(name, UNKNOWN) for name in names), np.int64, count)
+        return np.fromiter(map(numbers.get, names, repeat(UNKNOWN)), np.int64, count)
 
     @cached_property
     def reads(self) -> IntArray:

@@ -31,7 +31,7 @@ def check(program: Program, architecture: Architecture) -> None:
     check_commands(columns, architecture)
     check_reach(columns, architecture)
     ledger = build_ledger(columns)
-    check_entries(ledger.steps)
+    check_entries(columns, ledger.steps)
     order = run_tokens(ledger)
     operands = operands_of(ledger)
     check_numbers(columns)

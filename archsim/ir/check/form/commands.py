@@ -8,7 +8,7 @@ writes counts as written for nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -75,9 +75,11 @@ def _check_rows(lookup: Lookup, what: str) -> None:
         raise ProgramError(f"{what}: its trace names row {wrong[0]}; the table has rows 0 to {lookup.rows - 1}")
 
 
-def check_entries(queues: Iterable[UnrolledQueue]) -> None:
+def check_entries(columns: ProgramColumns, queues: Sequence[UnrolledQueue]) -> None:
     """Raise ProgramError for a concrete command that asks for entries before or behind those of its stream."""
-    for queue in queues:
+    asking = [command.index is not None for command in columns.commands]
+    for number in np.unique(columns.queue[np.flatnonzero(asking)]).tolist():
+        queue = queues[number]
         looking = [text for text in queue.texts if text.command.index is not None]
         for at in sorted(text.begin + at for text in looking for at in text.nest.runs[text.number].at.tolist()):
             step = queue[at]

@@ -107,7 +107,9 @@ def _rows(table: OperandTable, users: RingUsers) -> tuple[IntArray, IntArray]:
         (user, touched[:, BEGIN], touched[:, KIND] + TOUCHES, touched[:, BOUNDS], touched[:, OFFSET]), axis=1
     )
     rows = np.concatenate((_parts(ledger.taken, takes, TAKES), _parts(ledger.given, gives, GIVES), touches))
-    rows = rows[np.lexsort(rows.T[::-1])]
+    user, begin, what, number, offset = rows.T
+    place, does = user * (int(begin.max(initial=0)) + 1) + begin, what * (int(number.max(initial=0)) + 1) + number
+    rows = rows[np.lexsort((offset, does, place))]
     first = np.searchsorted(rows[:, 0], np.arange(len(users.ring) + 1))
     opens = rows[np.minimum(first[:-1], max(len(rows) - 1, 0)), 1] if len(rows) else np.zeros_like(users.ring)
     rows[:, 1] -= np.repeat(opens, np.diff(first))
