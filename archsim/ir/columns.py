@@ -49,8 +49,8 @@ class LoopAt(NamedTuple):
 
 class ProgramColumns:
     """The columns of a Program. ``commands`` of all queues, one queue's after those of another; ``first``: of each
-    queue, and the end of the last one. ``inside``: the number of the loops around each command; ``variables``: of these
-    by number. ``loops``: all of them.
+    queue, and the end of the last one. ``inside``: the number of the loops around each command; ``nests``: of these by
+    number, variable and trips of each. ``loops``: all of them.
 
     Ring number r has the tokens 2r (free) and 2r + 1 (full); semaphores follow. Stores are tensors, then rings.
     """
@@ -59,14 +59,14 @@ class ProgramColumns:
         self.program = program
         self.commands: list[Command] = []
         self.loops: list[LoopAt] = []
-        self._paths: dict[tuple[str, ...], int] = {}
+        self._paths: dict[tuple[tuple[str, int], ...], int] = {}
         inside: list[int] = []
         sizes = []
         for queue, each in enumerate(program.queues):
             before = len(self.commands)
             self._walk(queue, each.body, (), inside)
             sizes.append(len(self.commands) - before)
-        self.variables = list(self._paths)
+        self.nests = list(self._paths)
         self.inside = np.array(inside, dtype=np.int64)
         self.first = firsts(np.array(sizes, dtype=np.int64))
         self.queue = np.repeat(np.arange(len(sizes)), sizes)
@@ -77,15 +77,22 @@ class ProgramColumns:
         names += [semaphore.name for semaphore in program.semaphores]
         self.tokens = {name: number for number, name in enumerate(names)}
 
-    def _walk(self, queue: int, body: Sequence[ProgramNode], around: tuple[str, ...], inside: list[int]) -> None:
+    def _walk(
+        self, queue: int, body: Sequence[ProgramNode], around: tuple[tuple[str, int], ...], inside: list[int]
+    ) -> None:
         path = self._paths.setdefault(around, len(self._paths))
         for node in body:
             if isinstance(node, CommandLoop):
                 self.loops.append(LoopAt(queue, len(self.commands), node))
-                self._walk(queue, node.body, (*around, node.var), inside)
+                self._walk(queue, node.body, (*around, (node.var, node.trips)), inside)
             else:
                 self.commands.append(node)
                 inside.append(path)
+
+    @cached_property
+    def variables(self) -> list[tuple[str, ...]]:
+        """The variables of loops, by the number of these."""
+        return [tuple([var for var, _ in loops]) for loops in self.nests]
 
     def stated(self, name: str) -> IntArray:
         """Numbers of what commands state under ``name``; equal ones have equal numbers."""
@@ -112,10 +119,9 @@ class ProgramColumns:
         whens = [token.when for token in tokens]
         known: dict[int, int] = {}
         objects: list[When] = [()]
-        for when in whens:
-            if id(when) not in known:
-                known[id(when)] = len(objects) if when else 0
-                objects += [when] if when else ()
+        for mark, when in {id(when): when for when in whens}.items():
+            known[mark] = len(objects) if when else 0
+            objects += [when] if when else ()
         number_of = np.fromiter(map(known.__getitem__, map(id, whens)), np.int64, len(whens))
         n = np.fromiter(map(attrgetter("n"), tokens), np.int64, len(tokens))
         command = np.repeat(np.arange(len(given)), sizes)
