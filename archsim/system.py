@@ -27,7 +27,8 @@ from archsim.pe.core import compute_engine, core_number, idle_names
 from archsim.sim.deadlock import report
 from archsim.sim.events import EventLoop, ProcessBody
 from archsim.sim.given_up import GivenUpError
-from archsim.sim.program_tables import ProgramTables, QueueFacts
+from archsim.sim.plan_texts import QueueFacts
+from archsim.sim.program_tables import ProgramTables
 from archsim.sim.protocols import Engine
 from archsim.sim.queue import CommandQueue, PipelinedQueue
 from archsim.sim.stores import OperandStores

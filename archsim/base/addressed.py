@@ -1,8 +1,8 @@
 """Compiled entries by their addresses, and what they work on as words in memory.
 
 The event machine calls models, DRAMs and networks, of which a chip has some and most commands none, without being
-compiled with any of them: it knows an entry's address, and that of a table of words from which the entry reads where its
-arrays lie. ``int64 entry(void *, int64 table, int64 a, int64 b, int64 c)`` is what all of them are; the first argument
+compiled with any of them: it knows an entry's address, and that of a table of words from which the entry reads where
+its arrays lie. ``int64 entry(void *, int64 table, int64 a, int64 b, int64 c)`` is what all of them are; the first argument
 is the type of the table for the compiler, and nothing when it runs.
 
 What is relied on of Numba: how it lays out arrays and tuples (``_words``), which are words of 64 bits throughout.

@@ -121,7 +121,7 @@ class CompiledCore:
         self._movers = [_Mover(self, number) for number in range(len(tables.queues))]
         self._layers = [command.layer for command, _, _ in tables.commands]
         self._running: dict[int, CoreFlow] = {}
-        self._rings = {ring.name: ring for ring in tables.program.rings}
+        self._rings = {ring.name: number for number, ring in enumerate(tables.program.rings)}
         self._units = sorted(tables.ranks, key=tables.ranks.__getitem__)
         self._told: list[tuple[int, ...]] = []
         self._free_flows = list(range(len(tables.queues), len(tables.queues) + FOREIGN_FLOWS))
@@ -163,7 +163,7 @@ class CompiledCore:
         widths["PLAN_KEYS"] = tables.key_width
         arena = Arena(rows, numbers, widths)
         for name, found in tables.rows.items():
-            if found:
+            if len(found):
                 arena.table(name)[: len(found)] = found
         m = arena.m
         m[k.QUEUE_COUNT], m[k.DEPTHS], m[k.LAYERS] = queues, tables.depth, max(1, len(tables.layers))
@@ -435,7 +435,7 @@ class CompiledCore:
 
     def sinks(self, queue: str, token: str) -> list[tuple[CoreSink, str]]:
         """Where signals of a queue outside go, and who takes them."""
-        return [(CoreSink(self, kind, sink), taker) for kind, sink, taker in self.tables.sinks(queue, token)]
+        return [(CoreSink(self, kind, sink), taker) for kind, sink, taker in self.tables.sinks(token)]
 
     def hand_to(self, sink: int, counter: TokenSink) -> None:
         """Give tokens of ``tables.outside`` to a counter of a queue outside."""

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from archsim.base.errors import ProgramError
-from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.hazards.accesses import READS, WRITES, AccessTable
 from archsim.ir.check.hazards.collect import collect, operands_of
 from archsim.ir.check.hazards.intervals import SingleAccesses, inside_written
 from archsim.ir.check.tokens.ledger import build_ledger
 from archsim.ir.check.tokens.run import HappensBefore, run_tokens
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program, Ring
 from tests.tools.mutants import mutants, subjects
 
@@ -34,8 +34,8 @@ def judged() -> Iterator[tuple[AccessTable, HappensBefore]]:
 
 def accesses_of(program: Program) -> tuple[AccessTable, HappensBefore] | None:
     try:
-        ledger = build_ledger(program)
-        return collect(operands_of(program, ledger, CommandShapes())), run_tokens(ledger)
+        ledger = build_ledger(ProgramColumns(program))
+        return collect(operands_of(ledger)), run_tokens(ledger)
     except (ProgramError, KeyError, IndexError, StopIteration):
         return None
 

@@ -10,6 +10,7 @@ from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.ir.check.tokens.ledger import build_ledger
 from archsim.ir.check.tokens.run import HappensBefore, run_tokens
+from archsim.ir.columns import ProgramColumns
 from tests.unit.fixtures_check import chip
 
 HEAD = """
@@ -40,7 +41,7 @@ def syncs(declarations: str = "", **bodies: str) -> str:
 
 def run(text: str) -> HappensBefore:
     program = parse_program(text)
-    return run_tokens(build_ledger(program))
+    return run_tokens(build_ledger(ProgramColumns(program)))
 
 
 def clocks(order: HappensBefore, queue: int) -> np.ndarray:
@@ -202,7 +203,7 @@ def test_clocks_hold_in_random_interleavings() -> None:
         vector="for k in 5:\n    g wait r.full signal r.free",
     )
     program = parse_program(text)
-    ledger = build_ledger(program)
+    ledger = build_ledger(ProgramColumns(program))
     order = run_tokens(ledger)
     random = np.random.default_rng(0)
     for _ in range(50):

@@ -18,6 +18,7 @@ from archsim.ir.check.tokens.clocks import Clocks
 from archsim.ir.check.tokens.ledger import TokenLedger, build_ledger
 from archsim.ir.check.tokens.run import run_tokens
 from archsim.ir.check.tokens.unrolled import UnrolledNests, UnrolledQueue
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.footprint import clip
 from archsim.ir.program import Affine, Command, CommandLoop, LoopEdge, Program, Queue, Region
 from archsim.ir.unroll import Step, unroll
@@ -66,7 +67,7 @@ def test_texts_run_where_the_steps_are() -> None:
 
 def test_sides_are_the_tokens_of_the_steps() -> None:
     for program in programs():
-        ledger = build_ledger(program)
+        ledger = build_ledger(ProgramColumns(program))
         for sides, field in ((ledger.taken, "waits"), (ledger.given, "signals")):
             stated: dict[int, list[int]] = {}
             for number, queue in enumerate(program.queues):
@@ -133,7 +134,7 @@ def test_cores_share_nests_and_bounds() -> None:
 def test_clocks_are_those_of_a_walk_command_by_command() -> None:
     """What has ended before a command: what its queue's last one knew, and all that its tokens' givers knew."""
     for program in (gemm_cores(4, 3), *(subject.program for subject in subjects())):
-        ledger = build_ledger(program)
+        ledger = build_ledger(ProgramColumns(program))
         order, known = run_tokens(ledger), _walked(ledger)
         counts = [len(clocks) for clocks in known]
         queue, at = np.repeat(np.arange(len(counts)), counts), np.concatenate([np.arange(count) for count in counts])

@@ -14,27 +14,27 @@ from __future__ import annotations
 from archsim.ir.check.form.commands import check_commands, check_entries
 from archsim.ir.check.form.declarations import check_declarations, check_ownership, check_reach
 from archsim.ir.check.form.scales import check_numbers
-from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.hazards.collect import operands_of
 from archsim.ir.check.hazards.hazards import check_hazards, check_overlap, first_clocks
 from archsim.ir.check.tokens.ledger import build_ledger
 from archsim.ir.check.tokens.run import run_tokens
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
 
 
 def check(program: Program, architecture: Architecture) -> None:
     """Accept ``program`` for ``architecture`` or raise ProgramError naming command and loop indices."""
-    shapes = CommandShapes()
     check_declarations(program, architecture)
-    check_ownership(program)
-    check_commands(program, architecture, shapes)
-    check_reach(program, architecture)
-    ledger = build_ledger(program)
-    check_entries(ledger.steps)
+    columns = ProgramColumns(program)
+    check_ownership(columns)
+    check_commands(columns, architecture)
+    check_reach(columns, architecture)
+    ledger = build_ledger(columns)
+    check_entries(columns, ledger.steps)
     order = run_tokens(ledger)
-    operands = operands_of(program, ledger, shapes)
-    check_numbers(program, shapes)
+    operands = operands_of(ledger)
+    check_numbers(columns)
     clocks = first_clocks(operands, order)
     check_hazards(operands, order, clocks)
     check_overlap(operands, order, clocks)

@@ -8,17 +8,20 @@ writes counts as written for nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from typing import get_args
 
+import numpy as np
+
 from archsim.base.errors import ConfigError, ProgramError
+from archsim.base.ragged import alike
 from archsim.ir.check.form.declarations import known_name
-from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.tokens.unrolled import UnrolledQueue
-from archsim.ir.program import Command, CommandLoop, Lookup, Op, PlacedTensor, Program, ProgramNode, Queue, Region
+from archsim.ir.columns import ProgramColumns, numbered
+from archsim.ir.program import Command, Lookup, Op, PlacedTensor, Program, Queue, Region
 from archsim.spec.architecture import Architecture
 
 MOST_ROWS = 2**32  # of a table: entries are drawn from 64 bits
@@ -72,9 +75,11 @@ def _check_rows(lookup: Lookup, what: str) -> None:
         raise ProgramError(f"{what}: its trace names row {wrong[0]}; the table has rows 0 to {lookup.rows - 1}")
 
 
-def check_entries(queues: Iterable[UnrolledQueue]) -> None:
+def check_entries(columns: ProgramColumns, queues: Sequence[UnrolledQueue]) -> None:
     """Raise ProgramError for a concrete command that asks for entries before or behind those of its stream."""
-    for queue in queues:
+    asking = [command.index is not None for command in columns.commands]
+    for number in np.unique(columns.queue[np.flatnonzero(asking)]).tolist():
+        queue = queues[number]
         looking = [text for text in queue.texts if text.command.index is not None]
         for at in sorted(text.begin + at for text in looking for at in text.nest.runs[text.number].at.tolist()):
             step = queue[at]
@@ -139,56 +144,45 @@ _OPERANDS = {
 }
 
 
-_Key = tuple[int, tuple[str, ...], tuple[int, ...]]
-
-
-def check_commands(program: Program, architecture: Architecture, shapes: CommandShapes) -> None:
-    """Raise ProgramError for the first command whose text breaks a rule of its operation."""
+def check_commands(columns: ProgramColumns, architecture: Architecture) -> None:
+    """Raise ProgramError for the first command whose text breaks a rule of its operation, or loop without a trip."""
+    program = columns.program
     layers = frozenset((*program.layers, HOST_LAYER))
-    right: dict[tuple[str, str], set[_Key]] = {}
-    for queue in program.queues:
-        known = right.setdefault((queue.engine, queue.unit), set())
-        _check_body(_Around(queue, layers, program, architecture, shapes, known), queue.body, ())
+    around = [_Around(queue, layers, program, architecture) for queue in program.queues]
+    bare = next((each for each in columns.loops if each.loop.trips < 1), None)
+    for number in _asked(columns, layers):
+        if bare is not None and bare.at <= number:
+            break
+        _check_command(
+            around[columns.queue[number]], columns.commands[number], columns.variables[columns.inside[number]]
+        )
+    if bare is not None:
+        name = program.queues[bare.queue].name
+        raise ProgramError(f"loop '{bare.loop.var}' of {name} makes {bare.loop.trips} trips; allowed 1 or more")
+
+
+def _asked(columns: ProgramColumns, layers: frozenset[str]) -> list[int]:
+    """Commands that are to be checked, in order: the first one of each shape on such an engine, in such loops and with
+    such conditions of tokens; all that look rows up; all of unknown layers."""
+    units = numbered([(queue.engine, queue.unit) for queue in columns.program.queues])
+    first, _ = alike([units[columns.queue], columns.inside, columns.shape[1]], columns.conditions())
+    wanted = np.fromiter(
+        [command.index is not None or command.layer not in layers for command in columns.commands],
+        np.bool_,
+        len(columns.commands),
+    )
+    wanted[first] = True
+    return np.flatnonzero(wanted).tolist()
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What stands around a command: its queue, the ``layers`` that it may be of, its Program and the chip.
-
-    ``right``: what such an engine was found to run rightly: shapes, loop variables around them, conditions of tokens.
-    """
+    """What stands around a command: its queue, the ``layers`` that it may be of, its Program and the chip."""
 
     queue: Queue
     layers: frozenset[str]
     program: Program
     architecture: Architecture
-    shapes: CommandShapes
-    right: set[_Key]
-
-
-def _check_body(around: _Around, body: tuple[ProgramNode, ...], variables: tuple[str, ...]) -> None:
-    for node in body:
-        if isinstance(node, CommandLoop):
-            if node.trips < 1:
-                name = around.queue.name
-                raise ProgramError(f"loop '{node.var}' of {name} makes {node.trips} trips; allowed 1 or more")
-            _check_body(around, node.body, (*variables, node.var))
-            continue
-        if not _only_syncs(node, around.layers):
-            _check_once(around, node, variables)
-
-
-def _check_once(around: _Around, command: Command, variables: tuple[str, ...]) -> None:
-    """Check a command, unless one of its shape, with the same conditions of tokens, was found right."""
-    key = around.shapes.of(command), variables, _conditions(command)
-    if key not in around.right or command.index is not None or command.layer not in around.layers:
-        _check_command(around, command, variables)
-        around.right.add(key)
-
-
-def _conditions(command: Command) -> tuple[int, ...]:
-    """The ids of the conditions of a command's tokens."""
-    return tuple([id(token.when) for token in command.waits + command.signals if token.when])
 
 
 def _check_command(around: _Around, command: Command, variables: tuple[str, ...]) -> None:
@@ -201,17 +195,6 @@ def _check_command(around: _Around, command: Command, variables: tuple[str, ...]
         if region.clips or not _plainly_right(region, extents):
             _check_region(region, extents, f"{what}: operand '{region.operand}'")
     _check_work(around, command, what, extents)
-
-
-def _only_syncs(command: Command, layers: Collection[str]) -> bool:
-    """Whether a command is plainly a right one that takes and gives tokens, whatever else: most are."""
-    return (
-        command.op == "SYNC"
-        and command.layer in layers
-        and not (command.reads or command.writes or command.extents or command.when)
-        and not any(_FOREIGN["SYNC"](command))
-        and not _conditions(command)
-    )
 
 
 def _check_operation(around: _Around, command: Command, what: str) -> None:

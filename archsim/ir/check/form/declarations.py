@@ -10,11 +10,17 @@ move bytes between all memories, over the network where it lies between them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NoReturn
 
+import numpy as np
+
+from archsim.base.arrays import IntArray
 from archsim.base.errors import ProgramError, nearest
+from archsim.base.ragged import any_of
+from archsim.ir.check.form.owned import plainly_owned
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.dtypes import BYTES
 from archsim.ir.program import Command, CommandLoop, PlacedTensor, Program, ProgramNode, Queue, Ring, Token
 from archsim.spec.architecture import ROLES, Architecture
@@ -195,15 +201,17 @@ def commands_of(body: tuple[ProgramNode, ...]) -> list[Command]:
     return found
 
 
-def check_ownership(program: Program) -> None:
+def check_ownership(columns: ProgramColumns) -> None:
     """Raise ProgramError when a queue takes, gives or touches what is not its own."""
-    queues = dict.fromkeys(queue.name for queue in program.queues)
+    queues, program = columns.queues, columns.program
     for ring in program.rings:
         if ring.writer not in queues:
             known_name(ring.writer, queues, f"ring '{ring.name}': unknown writer queue")
         for reader in ring.readers:
             if reader not in queues:
                 known_name(reader, queues, f"ring '{ring.name}': unknown reader queue")
+    if plainly_owned(columns):
+        return
     owners = _Owners(program)
     for queue in program.queues:
         for command in commands_of(queue.body):
@@ -310,18 +318,39 @@ class _Owners:
 COMPUTING = ("MATMUL", "VECTOR", "SETUP")
 
 
-def check_reach(program: Program, architecture: Architecture) -> None:
+def check_reach(columns: ProgramColumns, architecture: Architecture) -> None:
     """Raise ProgramError for a command that computes in memories that are not its core's own."""
     if architecture.noc is None:
         return
-    stores: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
-    cores = {name: core_of(name) for name in dict.fromkeys(store.memory for store in stores)}
-    places = {store.name: (store.memory, cores[store.memory]) for store in stores}
-    for queue in program.queues:
-        core = queue_core(queue.name)
-        for command in commands_of(queue.body) if core is not None else ():
-            if command.op in COMPUTING:
-                _check_command(command, queue, core or 0, places, architecture)
+    program = columns.program
+    memories = dict.fromkeys(item.memory for item in columns.items)
+    cores = {name: core_of(name) for name in memories}
+    places = {item.name: (item.memory, cores[item.memory]) for item in columns.items}
+    owners = [queue_core(queue.name) for queue in program.queues]
+    for number in _far(columns, [cores[item.memory] for item in columns.items], owners, architecture):
+        queue = int(columns.queue[number])
+        _check_command(columns.commands[number], program.queues[queue], owners[queue] or 0, places, architecture)
+
+
+def _far(
+    columns: ProgramColumns, cores: Sequence[int | None], owners: Sequence[int | None], architecture: Architecture
+) -> list[int]:
+    """Commands that compute in a core and touch memories of others, and those that read weights as they set up, if
+    weights lie outside. ``cores``: of stores; ``owners``: of queues."""
+    where, owner = _numbers(cores), _numbers(owners)
+    computes = np.fromiter([command.op in COMPUTING for command in columns.commands], np.bool_, len(columns.commands))
+    computes &= owner[columns.queue] >= 0
+    at = columns.operator
+    far = computes & any_of(at, where[columns.store] != owner[columns.queue[at]], len(columns.commands))
+    weights = architecture.path("weights")
+    if weights and architecture.noc is not None and weights[-1].name not in architecture.noc.inside:
+        far |= computes & np.fromiter([command.nbytes != 0 for command in columns.commands], np.bool_, len(far))
+    return np.flatnonzero(far).tolist()
+
+
+def _numbers(cores: Sequence[int | None]) -> IntArray:
+    """Numbers of cores, -1 for none, and one more."""
+    return np.array([*(-1 if core is None else core for core in cores), -1], dtype=np.int64)
 
 
 def _check_command(

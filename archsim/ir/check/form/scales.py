@@ -5,30 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archsim.base.errors import ModelError, ProgramError
+from archsim.base.ragged import Items, alike
 from archsim.facts.dataflows.fold import check_windows
 from archsim.ir.check.form.commands import MOVES
-from archsim.ir.check.form.declarations import commands_of, known_name
-from archsim.ir.check.form.shapes import CommandShapes
+from archsim.ir.check.form.declarations import known_name
+from archsim.ir.columns import ProgramColumns, numbered
 from archsim.ir.dtypes import element_range
-from archsim.ir.program import Command, MatmulNest, PlacedTensor, Program, Ring
+from archsim.ir.program import Command, MatmulNest, PlacedTensor, Ring
 
 StoresByName = Mapping[str, PlacedTensor | Ring]
 _FACTORS = {"MATMUL": ("a", "b", "acc"), "VECTOR": ("in0", "in1", "out")}  # of what accumulates: factors, sum
 
 
-def check_numbers(program: Program, shapes: CommandShapes) -> None:
+def check_numbers(columns: ProgramColumns) -> None:
     """Raise ProgramError for the first command whose numbers do not fit its operands."""
-    stores: dict[str, PlacedTensor | Ring] = {t.name: t for t in program.tensors} | {r.name: r for r in program.rings}
-    numbers = {name: (store.dtype, store.scale, store.zero) for name, store in stores.items()}
-    right: set[tuple[object, ...]] = set()
-    for queue in program.queues:
-        for command in commands_of(queue.body):
-            if command.op == "SYNC" and not command.extents:
-                continue
-            key = (shapes.of(command), *[numbers[region.store] for region in command.reads + command.writes])
-            if key not in right:
-                _check_command(command, stores, f"{command.name} of {queue.name}")
-                right.add(key)
+    stores = {item.name: item for item in columns.items}
+    kinds = numbered([(item.dtype, item.scale, item.zero) for item in columns.items])
+    first, _ = alike([columns.shape[1]], [Items(columns.operands, [kinds[columns.store]])])
+    for number in first.tolist():
+        command = columns.commands[number]
+        if command.op != "SYNC" or command.extents:
+            _check_command(command, stores, f"{command.name} of {columns.program.queues[columns.queue[number]].name}")
 
 
 def _check_command(command: Command, stores: StoresByName, what: str) -> None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from archsim.base.arrays import IntArray
 from archsim.base.errors import ProgramError
+from archsim.base.ragged import Picked
 from archsim.ir.check.form.declarations import describe
 from archsim.ir.check.tokens.ledger import TokenLedger
 from archsim.ir.check.tokens.unrolled import NestText
@@ -178,8 +179,8 @@ class AccessTable:
 
     ledger: TokenLedger
     items: Sequence[PlacedTensor | Ring]
-    regions: Sequence[Region]
-    texts: Sequence[NestText]
+    regions: Picked[Region]
+    texts: Picked[NestText]
     index: IntArray
     low: IntArray
     high: IntArray

@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from archsim.base.arrays import BoolArray, IntArray
+from archsim.base.ragged import alike, stretches
 from archsim.ir.check.hazards.accesses import READS, SCATTERS, AccessTable, CheckedStore, QueueAccesses
 from archsim.ir.footprint import reachable
 from archsim.ir.program import PlacedTensor
@@ -66,17 +67,53 @@ RunShapes = tuple[list[RunShape], IntArray]  # and which of them each run of a t
 PaintedBytes = tuple[IntArray, IntArray, RunShape]  # first bytes and queues of the accesses of one shape
 
 
-def owned_apart(uses: AccessTable, number: int, groups: IntArray) -> bool:
+class KnownShapes:
+    """What the runs of operands touch from their first byte on, found out once for all operands of one ``kind``: those
+    of texts of one nest and number and of commands of one shape, at one place there.
+    """
+
+    def __init__(self, uses: AccessTable) -> None:
+        self.uses = uses
+        columns, texts = uses.ledger.columns, uses.ledger.texts
+        text = uses.texts.rows
+        command = texts.command[text]
+        place = uses.regions.rows - columns.operands[command]
+        self._first, self.kind = alike([texts.nest[text], texts.number[text], columns.shape[1][command], place])
+        self._known: dict[int, RunShapes] = {}
+
+    def of(self, kind: int) -> RunShapes:
+        """The shapes of the runs of operands of a kind."""
+        if kind not in self._known:
+            self._known[kind] = self._found(int(self._first[kind]))
+        return self._known[kind]
+
+    def places(self, kind: int) -> IntArray:
+        """Where such operands' texts run in their nest."""
+        text = self.uses.texts[int(self._first[kind])]
+        return text.nest.runs[text.number].at
+
+    def _found(self, number: int) -> RunShapes:
+        region, text = self.uses.regions[number], self.uses.texts[number]
+        queue = self.uses.ledger.steps[int(self.uses.ledger.texts.queue[self.uses.texts.rows[number]])]
+        numbers: dict[RunShape, int] = {}
+        which: list[int] = []
+        for place in text.nest.runs[text.number].at.tolist():
+            touched = reachable(region, queue[text.begin + place])
+            which.append(numbers.setdefault((touched.run_bytes, touched.outer), len(numbers)))
+        return list(numbers), np.array(which, dtype=np.int64)
+
+
+def owned_apart(known: KnownShapes, number: int, groups: IntArray) -> bool:
     """Whether no two of ``groups`` of store ``number``, of different queues, meet where one writes.
 
     False where that is not so, and where it is not found out: for rings, lookups and large tensors.
     """
-    item = uses.items[number]
-    kinds = uses.groups.kind[groups]
+    item = known.uses.items[number]
+    kinds = known.uses.groups.kind[groups]
     if not isinstance(item, PlacedTensor) or (kinds == SCATTERS).any():
         return False
-    writes = _by_shape(uses, groups[kinds != READS].tolist())
-    reads = _by_shape(uses, groups[kinds == READS].tolist())
+    writes = _by_shape(known, groups[kinds != READS])
+    reads = _by_shape(known, groups[kinds == READS])
     grain = _grain([*writes, *reads])
     if item.size_bytes // grain > MOST_GRAINS:
         return False
@@ -88,44 +125,23 @@ def owned_apart(uses: AccessTable, number: int, groups: IntArray) -> bool:
     return not any(((owner[at] != queue) & (owner[at] != NOBODY)).any() for at, queue in _grains(reads, grain))
 
 
-def _by_shape(uses: AccessTable, groups: Iterable[int]) -> list[PaintedBytes]:
+def _by_shape(known: KnownShapes, groups: IntArray) -> list[PaintedBytes]:
     """The accesses of some groups by the shape of what they touch."""
-    found: dict[RunShape, tuple[list[IntArray], list[IntArray]]] = {}
-    known: dict[tuple[int, ...], RunShapes] = {}
-    for group in groups:
-        accesses = uses.accesses(group)
-        for number in np.unique(accesses.region).tolist():
-            text, low = uses.texts[number], accesses.low[accesses.region == number]
-            shapes, which = _shapes(uses, accesses.queue, number, known)
-            if len(shapes) > 1:
-                places = accesses.index[accesses.region == number] - text.begin
-                which = which[np.searchsorted(text.nest.runs[text.number].at, places)]
-            for rank, shape in enumerate(shapes):
-                some = low[which == rank] if len(shapes) > 1 else low
-                lows, queues = found.setdefault(shape, ([], []))
-                lows.append(some)
-                queues.append(np.full(len(some), accesses.queue))
-    joined = ((np.concatenate(lows), np.concatenate(queues), shape) for shape, (lows, queues) in found.items())
-    return [(lows, queues, shape) for lows, queues, shape in joined if len(lows)]
-
-
-def _shapes(uses: AccessTable, queue: int, number: int, known: dict[tuple[int, ...], RunShapes]) -> RunShapes:
-    """What the runs of an operand's text touch from their first byte on; ``known``: of those without clips and lookups,
-    by the parts of commands that tell, which cores share."""
-    region, text = uses.regions[number], uses.texts[number]
-    parts = (id(text.nest), text.number, id(text.command.extents), id(region.strides), region.element_bytes)
-    plain = not region.clips and text.command.index is None
-    if plain and parts in known:
-        return known[parts]
-    numbers: dict[RunShape, int] = {}
-    which: list[int] = []
-    for place in text.nest.runs[text.number].at.tolist():
-        touched = reachable(region, uses.ledger.steps[queue][text.begin + place])
-        which.append(numbers.setdefault((touched.run_bytes, touched.outer), len(numbers)))
-    shapes = list(numbers), np.array(which, dtype=np.int64)
-    if plain:
-        known[parts] = shapes
-    return shapes
+    uses = known.uses
+    begin = uses.groups.begin[groups]
+    rows, which = stretches(begin, uses.groups.end[groups] - begin)
+    kind = known.kind[uses.region[rows]]
+    found: dict[RunShape, list[IntArray]] = {}
+    for each in np.unique(kind).tolist():
+        at = np.flatnonzero(kind == each)
+        shapes, of = known.of(each)
+        if len(shapes) > 1:
+            begins = uses.ledger.texts.begin[uses.texts.rows[uses.region[rows[at]]]]
+            of = of[np.searchsorted(known.places(each), uses.index[rows[at]] - begins)]
+        for rank, shape in enumerate(shapes):
+            found.setdefault(shape, []).append(at[of == rank] if len(shapes) > 1 else at)
+    joined = ((np.concatenate(parts), shape) for shape, parts in found.items())
+    return [(uses.low[rows[at]], uses.groups.queue[groups[which[at]]], shape) for at, shape in joined if len(at)]
 
 
 def _grain(painted: Iterable[PaintedBytes]) -> int:

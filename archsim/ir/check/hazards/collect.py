@@ -16,8 +16,8 @@ import numpy as np
 
 from archsim.base.arrays import BoolArray, IntArray
 from archsim.base.errors import ProgramError
+from archsim.base.ragged import Picked, alike, firsts, stretches
 from archsim.ir.check.form.declarations import describe
-from archsim.ir.check.form.shapes import CommandShapes
 from archsim.ir.check.hazards.accesses import (
     READS,
     SCATTERS,
@@ -31,7 +31,7 @@ from archsim.ir.check.hazards.accesses import (
 )
 from archsim.ir.check.tokens.ledger import TokenLedger
 from archsim.ir.check.tokens.unrolled import NestText, TextRuns
-from archsim.ir.program import Affine, Clip, Command, Extent, PlacedTensor, Program, Region, Ring
+from archsim.ir.program import Affine, Clip, Command, Extent, PlacedTensor, Region, Ring
 
 
 class RunBounds(NamedTuple):
@@ -204,8 +204,8 @@ class OperandTable:
 
     ledger: TokenLedger
     items: Sequence[PlacedTensor | Ring]
-    regions: Sequence[Region]
-    texts: Sequence[NestText]
+    regions: Picked[Region]
+    texts: Picked[NestText]
     columns: IntArray
     bounds: Sequence[RunBounds]
 
@@ -271,24 +271,50 @@ class OperandTable:
     def of_stores(self, wanted: BoolArray) -> OperandTable:
         """The operands that touch the ``wanted`` stores."""
         rows = np.flatnonzero(wanted[self.columns[:, STORE]])
-        regions, texts = [self.regions[row] for row in rows.tolist()], [self.texts[row] for row in rows.tolist()]
-        return replace(self, regions=regions, texts=texts, columns=self.columns[rows])
+        return replace(self, regions=self.regions.pick(rows), texts=self.texts.pick(rows), columns=self.columns[rows])
 
 
-def operands_of(program: Program, ledger: TokenLedger, shapes: CommandShapes) -> OperandTable:
+def operands_of(ledger: TokenLedger) -> OperandTable:
     """All operands; raises ProgramError for one outside its store or without a slot."""
-    for ring in program.rings:
+    for ring in ledger.program.rings:
         if ring.retain:
             slot_starts(ring, ledger)
-    found = _Found(program, ledger, shapes)
-    for queue, unrolled in enumerate(ledger.steps):
-        for rank, text in enumerate(unrolled.texts):
-            if text.command.reads or text.command.writes:
-                found.add(queue, rank, text)
-    table = found.table()
+    table = _table(ledger)
     if not _held_inside(table):
         collect(table)
     return table
+
+
+def _table(ledger: TokenLedger) -> OperandTable:
+    """All operands of texts; what those of one nest, number and shape do is found out once."""
+    columns, texts, known = ledger.columns, ledger.texts, EvaluatedTexts()
+    touching = np.flatnonzero(np.diff(columns.operands)[texts.command] > 0)
+    command = texts.command[touching]
+    chosen, kind = alike([texts.nest[touching], texts.number[touching], columns.shape[1][command]])
+    touched = [_touched(texts.text(row), known) for row in touching[chosen].tolist()]
+    sizes = np.array([len(each) for each in touched], dtype=np.int64)
+    at, row = stretches(firsts(sizes)[kind], sizes[kind])
+    does = np.array([each for of in touched for each in of], dtype=np.int64).reshape(-1, 5)[at]
+    place, access, touch, few, bounds = does.T
+    region, text = columns.operands[command[row]] + place, touching[row]
+    queue, begin, rank = texts.queue[text], texts.begin[text], texts.rank[text]
+    found = (columns.store[region], access, queue, begin, columns.offset[region], rank, touch, few, bounds)
+    regions, of_texts = Picked(columns.regions.__getitem__, region), Picked(texts.text, text)
+    return OperandTable(ledger, columns.items, regions, of_texts, np.stack(found, axis=1), known.bounds.found)
+
+
+def _touched(text: NestText, known: EvaluatedTexts) -> list[_Alike]:
+    """What texts of one nest, number and shape do alike."""
+    command, repeats = text.command, known.of(text)
+    few, index, table = len(text.nest.runs[text.number].at) < FEW, command.index, command.table
+    places = {id(region): place for place, region in enumerate(command.reads + command.writes)}
+    found = []
+    for touch, (region, kind, only) in enumerate(_touches(command)):
+        above = (index.rows - 1) * index.row_bytes if index is not None and region is table else 0
+        bounds = repeats.bounds(region, above, only)
+        if bounds >= 0:
+            found.append(_Alike(places[id(region)], kind, touch, few, bounds))
+    return found
 
 
 def _held_inside(table: OperandTable) -> bool:
@@ -319,53 +345,6 @@ class _Alike(NamedTuple):
     touch: int
     few: bool
     bounds: int
-
-
-class _Found:
-    """Operands, while they are collected."""
-
-    def __init__(self, program: Program, ledger: TokenLedger, shapes: CommandShapes) -> None:
-        self.ledger, self._shapes = ledger, shapes
-        self.items: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
-        self.numbers = {item.name: number for number, item in enumerate(self.items)}
-        self.known = EvaluatedTexts()
-        self.regions: list[Region] = []
-        self.texts: list[NestText] = []
-        self.columns: list[int] = []  # those of one operand after those of another
-        self._alike: dict[tuple[int, int, int], list[_Alike]] = {}
-
-    def add(self, queue: int, rank: int, text: NestText) -> None:
-        """Append what a command text of ``queue`` does to its operands."""
-        command, nest, number, begin = text
-        key = id(nest), number, self._shapes.of(command)
-        alike = self._alike.get(key)
-        if alike is None:
-            alike = self._alike[key] = self._touched(text)
-        regions = command.reads + command.writes
-        for place, kind, touch, few, bounds in alike:
-            region = regions[place]
-            self.regions.append(region)
-            self.texts.append(text)
-            store = self.numbers[region.store]
-            self.columns += (store, kind, queue, begin, region.offset.const, rank, touch, few, bounds)
-
-    def _touched(self, text: NestText) -> list[_Alike]:
-        """What texts of one nest, number and shape do alike."""
-        command, repeats = text.command, self.known.of(text)
-        few, index, table = len(text.nest.runs[text.number].at) < FEW, command.index, command.table
-        places = {id(region): place for place, region in enumerate(command.reads + command.writes)}
-        found = []
-        for touch, (region, kind, only) in enumerate(_touches(command)):
-            above = (index.rows - 1) * index.row_bytes if index is not None and region is table else 0
-            bounds = repeats.bounds(region, above, only)
-            if bounds >= 0:
-                found.append(_Alike(places[id(region)], kind, touch, few, bounds))
-        return found
-
-    def table(self) -> OperandTable:
-        """All of them."""
-        columns = np.array(self.columns, dtype=np.int64).reshape(-1, BOUNDS + 1)
-        return OperandTable(self.ledger, self.items, self.regions, self.texts, columns, self.known.bounds.found)
 
 
 def collect(table: OperandTable) -> AccessTable:

@@ -31,7 +31,7 @@ from archsim.ir.check.hazards.accesses import (
     QueueAccesses,
     pairs_below,
 )
-from archsim.ir.check.hazards.bytes import owned_apart
+from archsim.ir.check.hazards.bytes import KnownShapes, owned_apart
 from archsim.ir.check.hazards.collect import OperandTable, collect
 from archsim.ir.check.hazards.intervals import (
     OpenGroups,
@@ -130,7 +130,8 @@ def _unowned(uses: AccessTable, pairs: IntArray) -> IntArray:
     shared = np.array([isinstance(item, PlacedTensor) for item in uses.items], dtype=np.bool_)[
         uses.groups.store[pairs[:, 0]]
     ]
-    open_ = [part for number, part in _by_store(uses, pairs[shared]) if not owned_apart(uses, number, np.unique(part))]
+    known = KnownShapes(uses)
+    open_ = [part for number, part in _by_store(uses, pairs[shared]) if not owned_apart(known, number, np.unique(part))]
     return np.concatenate([pairs[~shared], *open_])
 
 

@@ -107,7 +107,9 @@ def _rows(table: OperandTable, users: RingUsers) -> tuple[IntArray, IntArray]:
         (user, touched[:, BEGIN], touched[:, KIND] + TOUCHES, touched[:, BOUNDS], touched[:, OFFSET]), axis=1
     )
     rows = np.concatenate((_parts(ledger.taken, takes, TAKES), _parts(ledger.given, gives, GIVES), touches))
-    rows = rows[np.lexsort(rows.T[::-1])]
+    user, begin, what, number, offset = rows.T
+    place, does = user * (int(begin.max(initial=0)) + 1) + begin, what * (int(number.max(initial=0)) + 1) + number
+    rows = rows[np.lexsort((offset, does, place))]
     first = np.searchsorted(rows[:, 0], np.arange(len(users.ring) + 1))
     opens = rows[np.minimum(first[:-1], max(len(rows) - 1, 0)), 1] if len(rows) else np.zeros_like(users.ring)
     rows[:, 1] -= np.repeat(opens, np.diff(first))
@@ -116,13 +118,13 @@ def _rows(table: OperandTable, users: RingUsers) -> tuple[IntArray, IntArray]:
 
 def _parts(sides: TokenSides, keys: IntArray, what: int) -> IntArray:
     """Rows (user, begin, what, run, 0) for the parts of the side of each user."""
-    found = sides.find(keys)
+    of, found = sides.columns, sides.find(keys)
     user = np.flatnonzero(found >= 0)
     side = found[user]
-    sizes = sides.first[side + 1] - sides.first[side]
-    part = np.arange(int(sizes.sum())) + np.repeat(sides.first[side] - (np.cumsum(sizes) - sizes), sizes)
+    sizes = of.first[side + 1] - of.first[side]
+    part = np.arange(int(sizes.sum())) + np.repeat(of.first[side] - (np.cumsum(sizes) - sizes), sizes)
     nothing = np.zeros_like(part)
-    return np.stack((np.repeat(user, sizes), sides.begin[part], nothing + what, sides.run[part], nothing), axis=1)
+    return np.stack((np.repeat(user, sizes), of.begin[part], nothing + what, of.run[part], nothing), axis=1)
 
 
 class _Touches(NamedTuple):
@@ -158,7 +160,7 @@ def _slot_bytes(table: OperandTable, rows: IntArray, writes: bool) -> SlotBytes 
 def _commands(sides: TokenSides, rows: IntArray) -> IntArray:
     found = [np.empty(0, dtype=np.int64)]
     for begin, _, run, _ in rows.tolist():
-        found.append(sides.places[int(sides.start[run]) : int(sides.start[run + 1])] + begin)
+        found.append(sides.columns.places[int(sides.columns.start[run]) : int(sides.columns.start[run + 1])] + begin)
     return np.concatenate(found)
 
 

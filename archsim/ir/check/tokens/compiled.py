@@ -11,7 +11,10 @@ NEVER = 1 << 60  # index of a command, or number of a place, that does not exist
 
 
 class SideColumns(NamedTuple):
-    """The columns of ``TokenSides`` that are walked."""
+    """Side number s has the parts ``first[s]`` to ``first[s + 1]``, in order, and ``total[s]`` tokens. Part p lies in
+    the nest whose first command is ``begin[p]``, has the run ``run[p]`` and comes after ``before[p]`` tokens of its
+    side. Run r is ``places[start[r]:start[r + 1]]``.
+    """
 
     first: IntArray
     total: IntArray

@@ -16,7 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from archsim.ir.check.tokens.places import TokenSides, taken_and_given
+from archsim.ir.check.tokens.texts import RunTexts, run_texts
 from archsim.ir.check.tokens.unrolled import UnrolledNests, UnrolledQueue
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program, Ring
 
 NOBODY = -1  # queue number of the taker of a token that no queue waits for
@@ -58,12 +60,26 @@ class TokenLedger:
     Ring number r has the tokens 2r (free) and 2r + 1 (full); semaphores follow.
     """
 
-    program: Program
+    columns: ProgramColumns
     steps: list[UnrolledQueue]
-    numbers: Mapping[str, int]
-    tokens: Mapping[str, int]
+    texts: RunTexts
     taken: TokenSides
     given: TokenSides
+
+    @property
+    def program(self) -> Program:
+        """Whose it is."""
+        return self.columns.program
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """Numbers of queues by name."""
+        return self.columns.queues
+
+    @property
+    def tokens(self) -> Mapping[str, int]:
+        """Numbers of tokens by name."""
+        return self.columns.tokens
 
     def name(self, queue: int) -> str:
         """Name of queue number ``queue``."""
@@ -121,12 +137,9 @@ class TokenLedger:
         return TokenDraw(sources, self.taken.commands(taker, self.tokens[sources[0].token]).tolist())
 
 
-def build_ledger(program: Program) -> TokenLedger:
+def build_ledger(columns: ProgramColumns) -> TokenLedger:
     """Reduce the unrolled commands of every queue to what they take and give."""
-    names = [f"{ring.name}.{kind}" for ring in program.rings for kind in ("free", "full")]
-    names += [semaphore.name for semaphore in program.semaphores]
-    tokens = {name: number for number, name in enumerate(names)}
     nests = UnrolledNests()
-    steps = [UnrolledQueue(queue, nests) for queue in program.queues]
-    numbers = {queue.name: number for number, queue in enumerate(program.queues)}
-    return TokenLedger(program, steps, numbers, tokens, *taken_and_given(steps, tokens))
+    steps = [UnrolledQueue(queue, nests) for queue in columns.program.queues]
+    texts = run_texts(columns, steps)
+    return TokenLedger(columns, steps, texts, *taken_and_given(texts))

@@ -144,16 +144,16 @@ def _run(ledger: TokenLedger, sources: TokenSources, counts: IntArray) -> IntArr
         sources.initial[rows],
         sources.givers[rows],
     )
-    side = np.repeat(np.arange(sides), np.diff(taken.first))
+    side = np.repeat(np.arange(sides), np.diff(taken.columns.first))
     owner = taken.queue[side]
-    parts = np.lexsort((taken.begin, owner))
+    parts = np.lexsort((taken.columns.begin, owner))
     of = np.searchsorted(owner[parts], np.arange(queues + 1))
     nothing = np.full(len(take), -1, dtype=np.int64)
     state = RunState(
         of=of,
         parts=parts,
         at=of[:-1].copy(),
-        next=taken.start[taken.run],
+        next=taken.columns.start[taken.columns.run],
         done=np.zeros_like(counts),
         counts=counts,
         ready=numbers.copy(),
@@ -173,10 +173,10 @@ def _follows(ledger: TokenLedger, sources: TokenSources, queues: int) -> FollowC
     """Whom each of ``queues`` follows, if its tokens are there and none is left."""
     taken, given = ledger.taken, ledger.given
     spare = sources.initial + sources.total - sources.count
-    own = np.append(taken.total, 0)[sources.take] - spare
+    own = np.append(taken.columns.total, 0)[sources.take] - spare
     rows = np.flatnonzero((sources.take >= 0) & (own > 0) & (sources.taker != sources.giver))
     take, give, spare, own = sources.take[rows], sources.give[rows], spare[rows], own[rows]
-    opens, closes = taken.nth(take, spare), taken.nth(take, taken.total[take] - 1)
+    opens, closes = taken.nth(take, spare), taken.nth(take, taken.columns.total[take] - 1)
     last = given.nth(give, own - 1)
     taker = sources.taker[rows]
     giver = sources.giver[rows]

@@ -53,7 +53,7 @@ def sources_of(ledger: TokenLedger) -> TokenSources:
     taker = np.concatenate((writer, reader, takers[token]))
     givers = np.concatenate((reader, writer, giver))
     give = given.find(givers * given.tokens + tokens)
-    count = np.where(give < 0, 0, np.append(given.total, 0)[give])
+    count = np.where(give < 0, 0, np.append(given.columns.total, 0)[give])
     plain = len(tokens) - len(token)
     total, several = count.copy(), np.ones_like(count)
     if len(token):
@@ -82,7 +82,7 @@ def check_ends(ledger: TokenLedger, sources: TokenSources) -> None:
         for ring in ledger.program.rings:
             for name in (ring.writer, *ring.readers):
                 _check_held(ledger, ring, ledger.numbers[name])
-    takes = np.where(sources.take < 0, 0, np.append(ledger.taken.total, 0)[sources.take])
+    takes = np.where(sources.take < 0, 0, np.append(ledger.taken.columns.total, 0)[sources.take])
     if (sources.initial + sources.total - takes != sources.final).any():
         for (queue, _), draw in ledger.draws.items():
             for source in draw.sources:
@@ -104,7 +104,7 @@ def _held_rightly(ledger: TokenLedger) -> bool:
     if ((take < 0) != (give < 0)).any():
         return False
     take, give = take[take >= 0], give[give >= 0]
-    if (taken.total[take] != given.total[give]).any():
+    if (taken.columns.total[take] != given.columns.total[give]).any():
         return False
     apart = ~_alike(ledger, take, give)
     return all(
@@ -115,7 +115,7 @@ def _held_rightly(ledger: TokenLedger) -> bool:
 
 def _alike(ledger: TokenLedger, take: IntArray, give: IntArray) -> BoolArray:
     """Whether two sides of as many tokens have as many in the same nests."""
-    taken, given = ledger.taken, ledger.given
+    taken, given = ledger.taken.columns, ledger.given.columns
     sizes = taken.first[take + 1] - taken.first[take]
     found: BoolArray = sizes == given.first[give + 1] - given.first[give]
     for rank in range(int(sizes.max(initial=0))):
@@ -127,7 +127,7 @@ def _alike(ledger: TokenLedger, take: IntArray, give: IntArray) -> BoolArray:
 
 def _ordered(ledger: TokenLedger, take: IntArray, give: IntArray) -> bool:
     """Whether no token of sides that are alike is given before it is taken; equal runs are compared once."""
-    taken, given = ledger.taken, ledger.given
+    taken, given = ledger.taken.columns, ledger.given.columns
     sizes = taken.first[take + 1] - taken.first[take]
     inside = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     one = taken.run[np.repeat(taken.first[take], sizes) + inside]

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -140,21 +141,22 @@ class NestText(NamedTuple):
 
 
 class UnrolledQueue(Sequence[Step]):
-    """The concrete commands of a queue. ``texts``: those that run at all, by their first run."""
+    """The concrete commands of a queue. ``nests``: of the nodes of its body, and ``begins``: where each begins."""
 
     def __init__(self, queue: Queue, nests: UnrolledNests) -> None:
         self.queue = queue
-        self.texts: list[NestText] = []
-        self._begins: list[int] = []
+        self.nests = [nests.of(node) for node in queue.body]
+        *self.begins, self._size = accumulate([nest.size for nest in self.nests], initial=0)
         self._steps: dict[int, list[Step]] = {}
-        size = 0
-        for node in queue.body:
-            nest = nests.of(node)
-            self._begins.append(size)
+
+    @cached_property
+    def texts(self) -> list[NestText]:
+        """Those that run at all, by their first run."""
+        found: list[NestText] = []
+        for node, nest, begin in zip(self.queue.body, self.nests, self.begins, strict=True):
             commands = list(texts_of(node))
-            self.texts += [NestText(commands[number], nest, number, size) for number in nest.order]
-            size += nest.size
-        self._size = size
+            found += [NestText(commands[number], nest, number, begin) for number in nest.order]
+        return found
 
     @cached_property
     def retaining(self) -> IntArray:
@@ -174,8 +176,8 @@ class UnrolledQueue(Sequence[Step]):
             return [self[at] for at in range(*index.indices(self._size))]
         if not 0 <= index < self._size:
             raise IndexError(index)
-        number = bisect_right(self._begins, index) - 1
-        begin = self._begins[number]
+        number = bisect_right(self.begins, index) - 1
+        begin = self.begins[number]
         if number not in self._steps:
             self._steps = {number: list(unroll(replace(self.queue, body=(self.queue.body[number],))))}
         return replace(self._steps[number][index - begin], index=index)
