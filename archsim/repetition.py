@@ -52,12 +52,17 @@ class Repetition:
         return found
 
 
+def check_mode(mode: str) -> None:
+    """Raise ConfigError for a way of repeating that there is not."""
+    if mode not in MODES:
+        raise ConfigError(f"repeat: found '{mode}'; allowed {', '.join(MODES)}")
+
+
 def repeat(program: Program, architecture: Architecture, runs: int, mode: str = "exact") -> Repetition:
     """Run ``program`` ``runs`` times (two or more); raises ConfigError for fewer, and what simulate() raises."""
     if runs < 2:
         raise ConfigError(f"warm: found {runs}; allowed 2 or more runs, the last of which is measured")
-    if mode not in MODES:
-        raise ConfigError(f"repeat: found '{mode}'; allowed {', '.join(MODES)}")
+    check_mode(mode)
     course = _Course(runs, steady=mode == "steady")
     with stretch("simulating", "runs", runs, done=lambda: len(course.starts) - 1, at_most=mode != "exact"):
         Machine(program, architecture, trace=False).repeat(course.begins)

@@ -46,7 +46,8 @@ def run(
         int | None, typer.Option(min=2, metavar="N", help="Run N times; the last interval gives the throughput.")
     ] = None,
     repeat: Annotated[
-        opt.RepeatChoice, typer.Option(help="With --warm: simulate every run, or reuse equal ones.")
+        opt.RepeatChoice,
+        typer.Option(help="Simulate all, or of equal blocks of layers (with --warm: of equal runs) a few."),
     ] = opt.RepeatChoice.EXACT,
     lookups: opt.LookupsOption = None,
     parameter: opt.ParameterOption = None,

@@ -47,7 +47,7 @@ class FidelityChoice(StrEnum):
 
 
 class RepeatChoice(StrEnum):
-    """How repeated runs are simulated."""
+    """Whether all is simulated, or of what is equal only a part."""
 
     EXACT = "exact"
     STEADY = "steady"

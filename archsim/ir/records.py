@@ -188,11 +188,11 @@ class Records(Sequence[Record]):
 
     def columns(self) -> RecordColumns:
         """All numbers, as they are now."""
-        return RecordColumns(self._pack())
+        return RecordColumns(self.packed())
 
     def stretches(self) -> CommandStretches:
         """What every command did, phase by phase."""
-        packed = self._pack()
+        packed = self.packed()
         tails = np.arange(len(packed.end_ps))
         of_phase = np.repeat(tails, np.diff(packed.phases, prepend=0))
         record = np.concatenate((of_phase, tails))
@@ -233,7 +233,7 @@ class Records(Sequence[Record]):
             self.names.append(name)
         return number
 
-    def _pack(self) -> PackedRecords:
+    def packed(self) -> PackedRecords:
         """The columns of all commands; those added since the last time are packed with those before."""
         if self._cells:
             cells = np.array(self._cells, dtype=np.int64).reshape(-1, _WIDTH)
@@ -261,7 +261,7 @@ class Records(Sequence[Record]):
         return next(self._rows(at, at + 1))
 
     def _rows(self, first: int, last: int) -> Iterator[Record]:
-        packed, names, part = self._pack(), self.names, slice(first, last)
+        packed, names, part = self.packed(), self.names, slice(first, last)
         begin = int(packed.phases[first - 1]) if first else 0
         kinds = packed.kind[part]
         columns = (

@@ -78,6 +78,25 @@ class RepeatFacts(TypedDict):
     ]
 
 
+class BlockFacts(TypedDict):
+    """What was simulated of equal blocks of layers that follow one another."""
+
+    first: Annotated[str, ResultKey(TEXT, "The first layer of the first block.")]
+    layers: Annotated[int, ResultKey(COUNT, "Layers of a block.")]
+    times: Annotated[int, ResultKey(COUNT, "Blocks.")]
+    simulated: Annotated[int, ResultKey(COUNT, "Blocks that were simulated; the third one stands for all others.")]
+    difference: Annotated[
+        float, ResultKey(RATIO, "By how much its time differs from that of the block before, as simulated.")
+    ]
+
+
+class SteadyFacts(TypedDict):
+    """What a single run simulated, where equal blocks are simulated once."""
+
+    mode: Annotated[str, ResultKey(TEXT, "steady: of equal blocks of layers a few were simulated.")]
+    blocks: Annotated[Sequence[BlockFacts], ResultKey(TABLE, "Each run of equal blocks; none where all differ.")]
+
+
 class Provenance(TypedDict):
     """What a result follows from; equal ones mean equal numbers."""
 
@@ -90,7 +109,10 @@ class Provenance(TypedDict):
     options: Annotated[RunOptions, ResultKey(TABLE, "The options that the numbers depend on.")]
     seed: Annotated[int, ResultKey(COUNT, "The seed of what is drawn.")]
     fidelity: Annotated[Mapping[str, str], ResultKey(TEXT, "Fidelity by DRAM part and network.")]
-    repeat: Annotated[str | RepeatFacts, ResultKey(TEXT, "exact for a single run, else how it was repeated.")]
+    repeat: Annotated[
+        str | RepeatFacts | SteadyFacts,
+        ResultKey(TEXT, "exact where all of a single run was simulated, else what was, or how it was repeated."),
+    ]
     warnings: Annotated[Sequence[str], ResultKey(TEXT, "What the user should know of model, chip and numbers.")]
 
 

@@ -87,7 +87,7 @@ def test_the_front_door() -> None:
     ("options", "word"),
     [
         ({"warm": 1}, "2 or more"),
-        ({"repeat": "steady"}, "without warm"),
+        ({"repeat": "often"}, "exact, steady"),
         ({"warm": 3, "repeat": "often"}, "exact, steady"),
         ({"fidelity": "exakt"}, "exact, fast"),
     ],

@@ -58,6 +58,8 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     (folder / "cached.yaml").write_text(golden.replace("  - dma: {name: dma}\n", CACHE), encoding="utf-8")
     mapping = folder / "mapping.yaml"
     mapping.write_text("schema: archsim.mapping/1\nconstraints:\n- {layers: conv1, units: [mxu]}\n", encoding="utf-8")
+    repeated = "- repeat: 7\n    name: block\n    layers:\n      - dense: {name: fc, out: size, act: relu}\n"
+    (folder / "blocks.yaml").write_text(WORDS.partition("- dense")[0] + repeated, encoding="utf-8")
     tiny, words, chip = folder / "tiny.csv", folder / "words.yaml", GOLDEN / "chip.yaml"
     listing = Job(GOLDEN / "program.asm", chip)
     looked_up = Job(
@@ -74,6 +76,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "many cores": plain(Job(tiny, "simba_chiplet", search="random")),
         "nested networks": plain(Job(tiny, "simba")),
         "fast": plain(Job(tiny, "edge_npu", fidelity="fast", refine=2)),
+        "equal blocks": plain(Job(folder / "blocks.yaml", "edge_npu", repeat="steady")),
         "repeated": plain(Job(tiny, "edge_npu", warm=3, repeat="steady", on_unsupported="host")),
     }
 

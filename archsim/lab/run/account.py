@@ -36,6 +36,7 @@ from archsim.ir.result_parts import (
     Provenance,
     RepeatFacts,
     RunOptions,
+    SteadyFacts,
     WorkloadFacts,
 )
 from archsim.ir.workload import Workload
@@ -136,11 +137,12 @@ class RunOrigin:
     seed: int
     warnings: Sequence[str] = ()
     repetition: Repetition | None = None
+    steady: SteadyFacts | None = None
 
     @property
-    def repeat(self) -> str | RepeatFacts:
-        """How repetitions were simulated; plainly ``exact`` for a single run."""
-        return "exact" if self.repetition is None else self.repetition.provenance
+    def repeat(self) -> str | RepeatFacts | SteadyFacts:
+        """How repetitions were simulated; plainly ``exact`` for a single run of which everything was."""
+        return self.steady or ("exact" if self.repetition is None else self.repetition.provenance)
 
 
 def assemble(
@@ -153,9 +155,10 @@ def assemble(
     seed: int = 0,
     warnings: Sequence[str] = (),
     repetition: Repetition | None = None,
+    steady: SteadyFacts | None = None,
 ) -> Result:
     """The Result of a run. ``workload`` is None for a Program given as text; ``mapping`` gives the dtypes
-    used.
+    used; ``steady``: what was simulated of equal blocks of layers, where not all was.
 
     Raises ConfigError for missing energy tables, SimulationError when a conservation law is broken.
     """
@@ -177,7 +180,7 @@ def assemble(
     latency_s = activity.total_ps / _PS
     predicted = _predicted(mapping)
     seen = warnings_of_run.figures(activity, layers, predicted, cube.cycles_total)
-    origin = RunOrigin(options, seed, (*warnings, *seen), repetition)
+    origin = RunOrigin(options, seed, (*warnings, *seen), repetition, steady)
     interval_s = latency_s if repetition is None else repetition.interval_ps / _PS
     quantities = RunQuantities(
         architecture=architecture,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from archsim.lab.kit.text import read_text
 from archsim.lab.run.fidelity import affordable, with_fidelity
 from archsim.lab.run.fits import check_fit
 from archsim.lab.run.offchip import outer_rates
+from archsim.lab.run.replay_blocks import LeftOut, leave_out, lengthened, placed
 from archsim.report.kit.number_format import counted
 from archsim.spec import load
 from archsim.spec.architecture import Architecture
@@ -47,7 +48,8 @@ class Job:
     """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed;
     ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
     ``fidelity`` of DRAM and network, None = the chip's as far as it is affordable; ``warm``: runs, of which the last
-    gives the throughput; ``repeat``: how they are simulated (see repetition); ``lookups``: access patterns of nodes
+    gives the throughput; ``repeat``: exact, or steady: equal ones of these runs (see repetition), without ``warm``
+    equal blocks of layers (see replay_blocks), are not simulated again; ``lookups``: access patterns of nodes
     that look rows up, by name; ``parameters``: of a workload file, by name; ``mapping``: a mapping file whose layers
     are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
     best is taken); ``workers``: processes that search; ``search``: the mapping search by its name, which draws by
@@ -79,7 +81,13 @@ class Job:
 
     def on(self, chip: Architecture) -> Job:
         """The same job on another chip, once."""
-        return replace(self, chip=chip, values={}, fidelity=None, warm=None, repeat="exact")
+        repeat = self.repeat if self.spares_blocks else "exact"
+        return replace(self, chip=chip, values={}, fidelity=None, warm=None, repeat=repeat)
+
+    @property
+    def spares_blocks(self) -> bool:
+        """Whether of equal blocks of layers only some are simulated."""
+        return self.repeat == "steady" and self.warm is None
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,7 @@ class BuiltJob:
     """What the machine needs, and where it comes from; no workload and no mapping for a Program as text.
 
     ``text_sha256`` is the Program's text's, ``mapping_sha256`` the mapping file's, ``warnings`` are the compiler's.
+    ``left_out``: blocks of layers of the workload that the Program does without.
     """
 
     architecture: Architecture
@@ -96,6 +105,7 @@ class BuiltJob:
     warnings: tuple[str, ...] = ()
     text_sha256: str = ""
     mapping_sha256: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
     def options(self, job: Job) -> RunOptions:
         """The options that the result depends on, with what they resolved to; the seed has its own place."""
@@ -136,6 +146,9 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
     asked = prepare(job, architecture, say)
     if keep is not None:
         asked = asked.keeping(keep)
+    workload = asked.workload
+    left_out = leave_out(workload) if job.spares_blocks else ()
+    asked = asked.without(left_out)
     try:
         with uncollected():
             compiled = compile_model(asked.workload, architecture, asked.options)
@@ -144,8 +157,9 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
         raise asked.explained(error) from None
     warnings = (*asked.strangers, *compiled.warnings)
     return BuiltJob(
-        architecture, compiled.program, asked.workload, compiled.mapping, warnings, mapping_sha256=asked.mapping_sha256
-    )
+        architecture, compiled.program, workload, lengthened(compiled.mapping, left_out), warnings,
+        mapping_sha256=asked.mapping_sha256, left_out=left_out,
+    )  # fmt: skip
 
 
 def _check(mapping: ModelMapping, workload: Workload, architecture: Architecture, job: Job) -> None:
@@ -174,6 +188,21 @@ class CompileRequest:
         layers = {layer.layer: layer for layer in mapping.layers if layer.kind != "host"}
         given = Given(layers, {item.tensor: item for item in mapping.placements})
         return replace(self, options=replace(self.options, given=given))
+
+    def without(self, left_out: Sequence[LeftOut]) -> CompileRequest:
+        """The same of the network in which blocks are left out."""
+
+        if not left_out:  # nothing changes
+            return self
+        short, given = left_out[-1].short, self.options.given
+        names = {layer.name for layer in short.layers}
+        layers = {name: layer for name, layer in given.layers.items() if name in names}
+        placements = {name: placed(item, left_out) for name, item in given.placements.items() if name in short.tensors}
+        return replace(
+            self,
+            workload=short,
+            options=replace(self.options, given=replace(given, layers=layers, placements=placements)),
+        )
 
     def explained(self, error: ArchsimError) -> ArchsimError:
         """The error, with what the mapping file was made for behind it."""
@@ -278,6 +307,11 @@ def read_program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)
+    if job.spares_blocks:
+        raise ConfigError(
+            f"--repeat steady: the Program {job.model} has commands and no blocks of layers; with --warm equal runs "
+            "of it are simulated once"
+        )
     for name in (
         "batch",
         "objective",

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archsim.base.errors import ArchsimError, ConfigError, ProgramError
+from archsim.base.errors import ArchsimError, ProgramError
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.ir.result_parts import Provenance, Refinement
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
 from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import BuiltJob, Job, Progress, build, quiet
+from archsim.lab.run.replay_blocks import replay, sentences
 from archsim.report.run.tables import UNITS, layer_table
 from archsim.spec.architecture import Architecture
 
@@ -136,7 +137,8 @@ class RunResult:
             from archsim.lab.run.mapping_file import to_text
 
             mappings = to_text(self.built.mapping)
-        text = trace_json(self.result, self.built.program) if trace else ""
+        program = self.built.program if not self.built.left_out else None  # it lacks commands that the result has
+        text = trace_json(self.result, program) if trace else ""
         return run_files.write(Path(directory), self.summary, mappings, text)
 
     def _repr_html_(self) -> str:
@@ -204,8 +206,10 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
     """Check and simulate the Program, and account for what it did."""
     from archsim.ir.check.program import check
     from archsim.lab.run.account import assemble
+    from archsim.repetition import check_mode
     from archsim.system import simulate
 
+    check_mode(job.repeat)
     say("checking the Program")
     collect_stopped()
     with uncollected():
@@ -218,19 +222,20 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
         insisted = job.fidelity is not None
         architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
         say("simulating")
-        activity = simulate(built.program, architecture)
+        done = replay(simulate(built.program, architecture), built.left_out)
     repetition = _repeated(job, built.program, architecture, say)
     say("accounting")
     with uncollected():
         result = assemble(
             built.workload,
             architecture,
-            activity,
+            done.activity,
             built.mapping,
             options=built.options(job),
             seed=job.seed,
-            warnings=(*built.warnings, *lowered),
+            warnings=(*built.warnings, *lowered, *sentences(done.facts)),
             repetition=repetition,
+            steady={"mode": job.repeat, "blocks": done.facts} if job.spares_blocks else None,
         )
     if not built.text_sha256:
         return result
@@ -242,11 +247,6 @@ def _repeated(job: Job, program: Program, architecture: Architecture, say: Progr
     from archsim.repetition import repeat
 
     if job.warm is None:
-        if job.repeat != "exact":
-            raise ConfigError(
-                f"repeat: found '{job.repeat}' without warm; the regions that are reused are whole runs, of which warm "
-                "states the number"
-            )
         return None
     say(f"simulating {job.warm} runs")
     return repeat(program, architecture, job.warm, job.repeat)
