@@ -23,8 +23,8 @@ from archsim.sim.compiled.run import run
 from archsim.sim.compiled.text import write_key
 from archsim.sim.events import Event, EventLoop, ProcessBody
 from archsim.sim.given_up import GivenUpError
-from archsim.sim.plan_rows import OWN_MOST, SHARED, PlanRows
 from archsim.sim.models_beside import ModelsBeside
+from archsim.sim.plan_rows import OWN_MOST, SHARED, PlanRows
 from archsim.sim.program_tables import ProgramTables, commands_in
 from archsim.sim.protocols import PlanFacts, StreamFacts
 from archsim.sim.tokens import TokenArrival, TokenSink
@@ -237,7 +237,9 @@ class CompiledCore:
 
     def _hand_over(self) -> None:
         """Write what is told where the machine reads it."""
-        told, m = self._told, self.arena.m
+        told = self._told
+        self._models.more_tickets(len(told))
+        m = self.arena.m
         if len(told) > self.arena.rows["TOLD"]:
             raise GivenUpError("too much at once")
         at = int(m[k.TOLD_AT])

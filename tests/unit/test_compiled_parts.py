@@ -156,7 +156,7 @@ ENTRIES = {
     ("noc", "--topology", "mesh", "--shape", "2x2", "--rates", "0.1"): [
         "knuth.pass_fractions",
         "knuth.pass_integers",
-        "run._advance",
+        "run.run",
     ],
 }
 
