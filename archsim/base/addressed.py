@@ -2,8 +2,8 @@
 
 The event machine calls models, DRAMs and networks, of which a chip has some and most commands none, without being
 compiled with any of them: it knows an entry's address, and that of a table of words from which the entry reads where
-its arrays lie. ``int64 entry(void *, int64 table, int64 a, int64 b, int64 c)`` is what all of them are; the first argument
-is the type of the table for the compiler, and nothing when it runs.
+its arrays lie. ``int64 entry(void *, int64 table, int64 a, int64 b, int64 c)`` is what all of them are; the first
+argument is the type of the table for the compiler, and nothing when it runs.
 
 What is relied on of Numba: how it lays out arrays and tuples (``_words``), which are words of 64 bits throughout.
 """
@@ -26,8 +26,7 @@ _ENTRY = ir.FunctionType(_WORD, [_NOTHING, *[_WORD] * 4])
 _CALLED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def value_at(_: Any, kind: Any, address: Any) -> Any:
+def _value_at(_: Any, kind: Any, address: Any) -> Any:
     """The value of a type that lies at an address, for compiled code."""
 
     def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -38,8 +37,10 @@ def value_at(_: Any, kind: Any, address: Any) -> Any:
     return kind.instance_type(kind, address), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def word_at(_: Any, address: Any) -> Any:
+value_at: Any = intrinsic(_value_at)
+
+
+def _word_at(_: Any, address: Any) -> Any:
     """The word at an address, for compiled code."""
 
     def make(__: Any, builder: Any, ___: Any, arguments: Any) -> Any:
@@ -48,8 +49,10 @@ def word_at(_: Any, address: Any) -> Any:
     return types.int64(types.int64), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def address_of(_: Any, array: Any, place: Any) -> Any:
+word_at: Any = intrinsic(_word_at)
+
+
+def _address_of(_: Any, array: Any, place: Any) -> Any:
     """Where word ``place`` of an array of words lies, for compiled code."""
 
     def make(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -59,8 +62,10 @@ def address_of(_: Any, array: Any, place: Any) -> Any:
     return types.int64(array, types.int64), make
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def call(_: Any, address: Any, table: Any, a: Any, b: Any, c: Any) -> Any:
+address_of: Any = intrinsic(_address_of)
+
+
+def _call(_: Any, address: Any, table: Any, a: Any, b: Any, c: Any) -> Any:
     """Call the entry at an address, from compiled code."""
 
     def make(__: Any, builder: Any, ___: Any, arguments: Any) -> Any:
@@ -70,13 +75,16 @@ def call(_: Any, address: Any, table: Any, a: Any, b: Any, c: Any) -> Any:
     return types.int64(*[types.int64] * 5), make
 
 
+call: Any = intrinsic(_call)
+
+
 class WordTable:
     """A value, a NamedTuple of arrays and whole numbers, as entries find it. ``address``: of its words, for good."""
 
     def __init__(self, value: Any) -> None:
         self._words = np.array(_words(value), np.int64)
         self.address = int(self._words.ctypes.data)
-        self._kind = numba.typeof(value)
+        self._kind: Any = numba.typeof(value)  # type: ignore[no-untyped-call]
         self.value = value
 
     def write(self, value: Any) -> None:
@@ -86,7 +94,7 @@ class WordTable:
 
     def entry(self, found: Any) -> int:
         """The address of an entry for such a table; it is compiled if need be."""
-        return int(found.address(types.TypeRef(self._kind), *[types.int64] * 4))  # type: ignore[no-untyped-call]
+        return int(found.address(types.TypeRef(self._kind), *[types.int64] * 4))
 
 
 def called(address: int) -> Callable[[int, int, int, int], int]:

@@ -5,8 +5,8 @@ A model is two entries (``archsim.base.addressed``) and a table whose first memb
 - ``submit(table, at_ps, rows, count)`` takes the requests of an instant, rows of REQUEST_WIDTH at the address ``rows``,
   in their order; it returns how many, fewer where it has no room: then Python makes some, and it gets the others;
 - ``advance(table, until_ps)`` runs to the first instant up to ``until_ps`` with completions, writes them where its
-  ``completions`` lie, rows of COMPLETION_WIDTH, and returns how many. With NO_ROOM it goes on once Python has made some;
-  a STUCK one never completes what is under way.
+  ``completions`` lie, rows of COMPLETION_WIDTH, and returns how many. With NO_ROOM it goes on once Python has made
+  some; a STUCK one never completes what is under way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 NEVER = 1 << 62
 NONE = -1
-NEXT_PS = 0  # of a header: nothing completes before; NEVER where nothing is under way. Submit and advance keep it
+# of a header: nothing completes before; NEVER where nothing is under way; after an advance without completions beyond
+# its end. Submit and advance keep it
+NEXT_PS = 0
 HEADER = 1
 
 REQUEST_WIDTH = 9

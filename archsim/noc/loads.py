@@ -13,7 +13,7 @@ import numpy as np
 
 from archsim.base.errors import SimulationError
 from archsim.noc.compiled import serving as s
-from archsim.noc.compiled.records import ASKS, COPY, FAN, LED, PLAIN
+from archsim.noc.compiled.records import ASKS, COPY, FAN, LED, NONE, PLAIN
 from archsim.noc.fans import MulticastFan, MulticastFans
 from archsim.noc.parameters import PacketFormat
 from archsim.noc.shipments import MessageLoad
@@ -113,7 +113,7 @@ class MessageLoads:
         self.made = _with_room(self.made, parts + ports)
         rows = len(self.chain)
         self.chain = _with_room(self.chain, max(parts, ports))
-        self.chain[rows:, s.FIRST] = s.NONE
+        self.chain[rows:, s.FIRST] = NONE
 
     def _append(self, name: str, rows: list[Any]) -> tuple[int, int]:
         """Add rows to an array; the first, and the one after the last."""

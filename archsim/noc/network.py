@@ -69,10 +69,11 @@ class Network:
     def __init__(self, spec: Noc) -> None:
         from archsim.base.addressed import WordTable, called  # the compiler is slow to import: only now
         from archsim.noc.compiled import serving
+        from archsim.noc.compiled.run import SILENT
         from archsim.noc.loads import MessageLoads
 
         self.spec = spec
-        self._compiled = serving
+        self._compiled, self._silent = serving, SILENT
         self.packets = PacketFormat(max(1, -(-spec.packet_bytes // spec.link_bytes)), spec.header_flits)
         _check_fit(spec, self.packets)
         self._clock = ClockDomain(spec.clock_hz)
@@ -225,7 +226,7 @@ class Network:
     def _grow(self) -> int:
         """Double the records, at least so that every node can have a message under way to every other one; how many
         more there are."""
-        more = max(FIRST_MESSAGES, self._engine.state.messages.size, len(self.topology.nodes))
+        more: int = max(FIRST_MESSAGES, self._engine.state.messages.size, len(self.topology.nodes))
         self._engine.state = engine.with_more(self._engine.state, more)
         self._header[self._compiled.UNUSED] += more
         none = np.zeros(more, np.int64)
@@ -251,7 +252,7 @@ class Network:
             used=self._used,
             tickets=self._tickets,
             charged=self._charged,
-            sources=self._compiled.SILENT,
+            sources=self._silent,
             state=self._engine.state,
         )
 

@@ -237,7 +237,9 @@ class CompiledCore:
 
     def _hand_over(self) -> None:
         """Write what is told where the machine reads it."""
-        told, m = self._told, self.arena.m
+        told = self._told
+        self._models.more_tickets(len(told))
+        m = self.arena.m
         if len(told) > self.arena.rows["TOLD"]:
             raise GivenUpError("too much at once")
         at = int(m[k.TOLD_AT])

@@ -13,7 +13,6 @@ from archsim.sim.compiled import layout as k
 from archsim.sim.events import SideCompletion
 from archsim.sim.protocols import Parcel
 
-
 BEGUN = 1 << 14  # plans begun on queues, at first
 
 
@@ -106,6 +105,8 @@ class ModelsBeside:
         """Room for so many moves more in an instant."""
         arena, m = self._arena, self._arena.m
         most = requests * int(m[k.MOST_PARCELS])
+        if m[k.REQUEST_COUNT] + most <= m[k.REQUEST_ROOM] and m[k.TICKETS_OUT] + most <= m[k.TICKET_ROOM]:
+            return
         before = arena.rows["TICKETS"]
         arena.room("REQUESTS", int(m[k.REQUEST_COUNT]) + most + 1)
         arena.room("TICKETS", int(m[k.TICKETS_OUT]) + most)

@@ -33,6 +33,7 @@ class Fixed:
 
     def __init__(self, spec: Noc) -> None:
         self._waiting: list[tuple[int, int]] = []
+        self._loads: list[list[tuple[int, Message]]] = []
         self.topology = Topology("none", 0, 0, (), ())
 
     def node(self, core: int) -> int:
@@ -48,12 +49,12 @@ class Fixed:
             found += [(0, request)] if request is not None else []
             found += [(FLIGHT_PS if request is not None else 0, message) for message in messages]
         flits = sum(message.flits for _, message in found)
-        return MessageLoad(
-            0, max(found)[0] + FLIGHT_PS, ((flits, 2 * flits),), sorted(found, key=lambda each: each[0]), 0
-        )
+        self._loads.append(sorted(found, key=lambda each: each[0]))
+        return MessageLoad(len(self._loads) - 1, 0, max(found)[0] + FLIGHT_PS, ((flits, 2 * flits),))
 
     def submit(self, at_ps: int, shipments: Sequence[Shipment]) -> None:
-        SENT.extend((at_ps + after_ps, message) for shipment in shipments for after_ps, message in shipment.load.rows)
+        sent = [each for shipment in shipments for each in self._loads[shipment.load.number]]
+        SENT.extend((at_ps + after_ps, message) for after_ps, message in sent)
         self._waiting += [(at_ps + shipment.load.least_ps, shipment.id) for shipment in shipments]
         self._waiting.sort()
 

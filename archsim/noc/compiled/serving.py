@@ -13,11 +13,8 @@ from archsim.base import served
 from archsim.base.addressed import value_at, word_at
 from archsim.base.jit import addressed, inlined, njit
 from archsim.noc.compiled import reserve, run
-from archsim.noc.compiled.run import SILENT
 from archsim.noc.compiled.records import ARRIVED, ASKS, FULL, INDEX, LED, NEVER, NONE, NOW, PLAIN, SPARE, UNDER_WAY
 from archsim.noc.compiled.shipping import take_in
-
-__all__ = ["SILENT"]
 
 # of the header, behind what all models have: the clock as picoseconds and how many edges they have; the time reached;
 # the cycle before which no shipment ends; records that are not used, and how many lack; shipments so far; whether an
@@ -196,7 +193,7 @@ def _lead(model: Any, place: int, fan: int, role: int) -> int:
     made, rules = model.made[place], model.state.rules[0]
     made[0], made[2] = fan, role
     total = made[1] + rules.header_flits * max(1, -(-made[1] // rules.packet_flits))
-    return max(model.facts[fan, LEAST], model.fans[fan].copies * total + model.facts[fan, FEWEST])
+    return int(max(model.facts[fan, LEAST], model.fans[fan].copies * total + model.facts[fan, FEWEST]))
 
 
 @addressed
@@ -235,7 +232,7 @@ def advance_flits(kind: Any, table: int, until_ps: int, _: int, __: int) -> int:
 
 @inlined
 def _until(header: Any, until_ps: int) -> int:
-    return min(_cycle(header, until_ps + 1), NEVER - 1)
+    return int(min(_cycle(header, until_ps + 1), NEVER - 1))
 
 
 @inlined
@@ -244,7 +241,7 @@ def _limit(model: Any, until: int) -> int:
     header, counts = model.header, model.state.counts
     if not header[BROKEN_OFF]:
         header[AT_FIRST], header[ARRIVED_FIRST] = counts[UNDER_WAY], counts[ARRIVED]
-    return min(until, header[NEXT_END] + STUCK_CYCLES)
+    return int(min(until, header[NEXT_END] + STUCK_CYCLES))
 
 
 @inlined
@@ -282,7 +279,7 @@ def _edge(header: Any, cycle: int) -> int:
     """Time in ps of edge ``cycle``."""
     ps, edges = header[PS], header[EDGES]
     found, _ = _scaled(cycle % edges, ps, edges)
-    return cycle // edges * ps + found
+    return int(cycle // edges * ps + found)
 
 
 @inlined
@@ -290,7 +287,7 @@ def _cycle(header: Any, time_ps: int) -> int:
     """The first edge at or after ``time_ps``."""
     ps, edges = header[PS], header[EDGES]
     found, rest = _scaled(time_ps % ps, edges, ps)
-    return time_ps // ps * edges + found + (rest > 0)
+    return int(time_ps // ps * edges + found + (rest > 0))
 
 
 @inlined

@@ -116,6 +116,23 @@ def _take_in(m: Any, x: Any, r: Any, row: int) -> None:
     """What Python tells: kind, what, and more."""
     kind, what = m[row], m[row + 1]
     queue = m[k.QUEUES_AT] + what * k.QUEUE_WIDTH
+    if kind == k.HAVE_BEGUN:
+        models.begin(m, what, models.begun(m, what, m[queue + k.PLAN]), m[row + 2])
+    elif kind == k.HAVE_REQUEST:
+        _request(m, what, row + 2)
+    elif kind == k.GIVE_TOKEN:
+        tokens.give(m, m[row + 2], what, m[row + 3], m[row + 4], m[row + 5], m[row + 6])
+    elif kind == k.BEGIN_FLOW:
+        ports.begin(m, x, r, what, m[row + 2], m[row + 3], m[row + 4], k.NONE)
+    else:
+        _take_in_ends(m, x, r, row)
+
+
+@njit
+def _take_in_ends(m: Any, x: Any, r: Any, row: int) -> None:
+    """What Python tells of what a queue has waited for."""
+    kind, what = m[row], m[row + 1]
+    queue = m[k.QUEUES_AT] + what * k.QUEUE_WIDTH
     if kind == k.HAVE_PLAN:
         if find_plan(m, _known_key(m, m[row + 2])) == k.NONE:
             insert_plan(m, m[row + 2])
@@ -129,20 +146,12 @@ def _take_in(m: Any, x: Any, r: Any, row: int) -> None:
     elif kind == k.TRAVEL_ENDED:
         m[queue + k.TRAVEL_BEAT_PS], m[queue + k.TRAVEL_FLIT_PS] = m[row + 2], m[row + 3]
         _part_done(m, x, r, what)
-    elif kind == k.FOREIGN_ENDED:
+    else:
         m[queue + k.RECORD] = m[queue + k.START_PS]
         for number in range(m[row + 2]):
             _phase(m, m[row + 3 + 2 * number], m[row + 4 + 2 * number], queue)
         _close(m, what, k.NONE)
         _go_on(m, x, r, what)
-    elif kind == k.BEGIN_FLOW:
-        ports.begin(m, x, r, what, m[row + 2], m[row + 3], m[row + 4], k.NONE)
-    elif kind == k.HAVE_BEGUN:
-        models.begin(m, what, models.begun(m, what, m[queue + k.PLAN]), m[row + 2])
-    elif kind == k.HAVE_REQUEST:
-        _request(m, what, row + 2)
-    else:
-        tokens.give(m, m[row + 2], what, m[row + 3], m[row + 4], m[row + 5], m[row + 6])
 
 
 @njit
