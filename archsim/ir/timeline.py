@@ -6,10 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from archsim.base.arrays import IntArray
+from archsim.base.arrays import AnyArray, IntArray
 
 
 class UnitState(NamedTuple):
@@ -28,7 +25,7 @@ class Timeline:
     """
 
     start_ps: IntArray
-    state: NDArray[np.int32]
+    state: AnyArray
     states: Sequence[UnitState]
 
     def causes(self) -> list[str]:

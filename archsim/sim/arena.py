@@ -24,6 +24,9 @@ WIDTHS = {
 }  # fmt: skip
 
 
+BLOCK = 1 << 16  # numbers that are copied at a time
+
+
 class Arena:
     """Three arrays ``m``, ``x`` and ``r`` (``compiled.layout``) with a number of rows of each table."""
 
@@ -82,7 +85,7 @@ class Arena:
         header = slice(k.CLOCK_NUMBERS + len(k.EXACT_TABLES), k.HEADER)
         self.m[header] = old["m"][header]
         for name, table in old["tables"].items():
-            self.table(name)[: len(table)] = table
+            _copy(table.reshape(-1), self.table(name).reshape(-1))
         for name, first in firsts.items():
             count, to = old["numbers"][name], self.first_number(name)
             self.x[2 * to : 2 * (to + count)] = old["x"][2 * first : 2 * (first + count)]
@@ -95,3 +98,11 @@ class Arena:
         members, ports = self.table("MEMBERS"), self.table("PORTS")
         members[:, 2:4][members[:, 2:4] > 0] += by
         ports[:, k.PORT_FIRST][ports[:, k.PORT_FIRST] > 0] += by
+
+
+def _copy(old: Any, new: Any) -> None:
+    """Write numbers to the beginning of an array of zeros; where they are 0 its memory stays untouched."""
+    for first in range(0, len(old), BLOCK):
+        part = old[first : first + BLOCK]
+        if part.any():
+            new[first : first + len(part)] = part

@@ -33,12 +33,13 @@ the producer's timeline is found by bisection and taken over as it is. What hold
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from archsim.base.arrays import IntArray
+from archsim.base.arrays import AnyArray, IntArray, narrow
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.records import Records
@@ -59,7 +60,11 @@ def timelines(activity: Activity) -> dict[str, Timeline]:
     for number, unit in enumerate(units):
         _run(units, number, len(unit.records))
     last_ends = _last_ends(units)
-    return {unit.records.unit: unit.close(holders, activity.total_ps, last_ends[unit.kind]) for unit in units}
+    found = {}
+    for unit in units:
+        found[unit.records.unit] = unit.close(holders, activity.total_ps, last_ends[unit.kind])
+        del unit.starts, unit.holders
+    return found
 
 
 def phases(record: Record) -> Iterator[tuple[int, int, str]]:
@@ -86,28 +91,26 @@ class _Unit:
         stretches, columns = records.stretches(), records.columns()
         self.columns = columns
         work, self._waiter = holders.unit(records, stretches, columns)
-        self.end_ps = columns.end_ps.copy()
-        self.last = np.full(len(records), NOBODY)
+        self.last = np.full(len(records), NOBODY, dtype=np.int32)
         self.last[stretches.record] = work
         self.ready = 0
         self._waits: Iterator[WaitRow] = iter(())
         self._wait: WaitRow = (0,) * 8
-        self.starts: list[int] = []
-        self.holders: list[int] = []
-        self._waiters: list[tuple[int, int]] = []
+        self.starts, self.holders = array("q"), array("i")
+        self._waiters = array("i")  # in turn with how many
         gaps = stretches.start_ps != np.concatenate(([-1], stretches.end_ps))[:-1]
         alone = gaps | (np.diff(work, prepend=NOBODY) != 0)
-        self._work_begin = np.searchsorted(stretches.record[alone], np.arange(len(records) + 1)).tolist()
-        self._work_starts: list[int] = stretches.start_ps[alone].tolist()
-        self._work: list[int] = work[alone].tolist()
+        self._work_begin = narrow(np.searchsorted(stretches.record[alone], np.arange(len(records) + 1))).data
+        self._work_starts = array("q", stretches.start_ps[alone].tobytes())
+        self._work = array("i", work[alone].astype(np.int32).tobytes())
 
-    def plan(self, producer: IntArray, ended_ps: IntArray, last: IntArray) -> None:
+    def plan(self, producer: IntArray, ended_ps: IntArray, last: AnyArray) -> None:
         """Say of each command its producing unit, when the command there ended, and its last holder."""
         columns = self.columns
-        before_ps = np.concatenate(([0], self.end_ps))[:-1]
-        at = np.flatnonzero(columns.start_ps > before_ps)
-        cells = (before_ps, columns.start_ps, producer, columns.critical_index, ended_ps, last, self._waiter)
-        self._waits = zip(at.data, *(cell[at].data for cell in cells), strict=True)
+        start_ps, before_ps = columns.start_ps, np.concatenate(([0], columns.end_ps))[:-1]
+        at = np.flatnonzero(start_ps > before_ps)
+        cells = (before_ps, start_ps, producer, columns.critical_index, ended_ps, last, self._waiter)
+        self._waits = zip(narrow(at).data, *(narrow(cell[at]).data for cell in cells), strict=True)
         self._work_until_next(0)
 
     def go(self, need: int, units: Sequence[_Unit]) -> tuple[int, int] | None:
@@ -125,7 +128,7 @@ class _Unit:
             if now < start:
                 self.starts.append(now)
                 self.holders.append(last)
-            self._waiters.append((waiter, len(self.starts) - count))
+            self._waiters.extend((waiter, len(self.starts) - count))
             self._work_until_next(index)
         return None
 
@@ -148,18 +151,17 @@ class _Unit:
         begin, end = self._work_begin[index], self._work_begin[self.ready]
         self.starts += self._work_starts[begin:end]
         self.holders += self._work[begin:end]
-        self._waiters.append((0, end - begin))
+        self._waiters.extend((0, end - begin))
 
     def close(self, holders: Holders, total_ps: int, last_ends: Sequence[tuple[int, str]]) -> Timeline:
         """Append what follows the last command and hand over the timeline: imbalance while others of its kind still run
         a layer, else idle."""
-        waiters = np.array(self._waiters, dtype=np.int64)
-        waiter = np.repeat(waiters[:, 0], waiters[:, 1])
-        holder = np.array(self.holders, dtype=np.int64)
+        waiter = np.repeat(*np.array(self._waiters).reshape(-1, 2).T)
+        holder = np.array(self.holders)
         new = (np.diff(holder, prepend=-1) != 0) | (np.diff(waiter, prepend=-1) != 0)
         starts: list[int] = []
         codes: list[int] = []
-        now = int(self.end_ps[-1]) if len(self.records) else 0
+        now = int(self.columns.end_ps[-1]) if len(self.records) else 0
         for end_ps, layer in last_ends:
             if end_ps > now:
                 starts.append(now)
@@ -169,7 +171,7 @@ class _Unit:
             starts.append(now)
             codes.append(holders.code(IDLE))
         return holders.timeline(
-            np.concatenate((np.array(self.starts, dtype=np.int64)[new], np.array(starts, dtype=np.int64))),
+            np.concatenate((np.array(self.starts)[new], np.array(starts, dtype=np.int64))),
             np.concatenate((holders.codes(holder[new], waiter[new]), np.array(codes, dtype=np.int64))),
         )
 
@@ -178,12 +180,13 @@ def _look_back(units: Sequence[_Unit]) -> None:
     """Tell every command of its producer."""
     numbers = {unit.records.unit: number for number, unit in enumerate(units)}
     base = np.cumsum([0, *(len(unit.records) for unit in units)])
-    end_ps = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.end_ps for unit in units)])
-    last = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.last for unit in units)])
+    end_ps = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.columns.end_ps for unit in units)])
+    last = np.concatenate([np.zeros(0, dtype=np.int32), *(unit.last for unit in units)])
     for unit in units:
         columns = unit.columns
         of_names = np.array([numbers.get(name, -1) for name in unit.records.names])
-        producer = np.where(columns.critical_unit < 0, -1, of_names[columns.critical_unit])
+        critical = columns.critical_unit
+        producer = np.where(critical < 0, -1, of_names[critical])
         at = np.where(producer < 0, 0, base[producer] + columns.critical_index)
         unit.plan(producer, end_ps[at], np.where(producer < 0, NOBODY, last[at]))
 
@@ -197,6 +200,8 @@ def _run(units: Sequence[_Unit], number: int, count: int) -> None:
         awaited = units[unit].go(need, units)
         if awaited is None:
             pending.pop()
+            if pending:
+                under_way.discard((pending[-1][0], units[pending[-1][0]].ready))
             continue
         at = unit, units[unit].ready
         if at in under_way:
@@ -212,7 +217,7 @@ def _last_ends(units: Sequence[_Unit]) -> dict[str, list[tuple[int, str]]]:
     for unit in units:
         ends = found.setdefault(unit.kind, {})
         text, at = np.unique(unit.columns.text[::-1], return_index=True)
-        last_ps = unit.end_ps[::-1][at]
+        last_ps = unit.columns.end_ps[::-1][at]
         for number, end_ps in zip(text.tolist(), last_ps.tolist(), strict=True):
             layer = unit.records.texts[number].layer
             ends[layer] = max(ends.get(layer, 0), end_ps)

@@ -32,7 +32,7 @@ from archsim.sim.record_pages import RecordPages
 from archsim.sim.tokens import TokenArrival, TokenSink
 
 FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
-PLANS = 2048  # at first
+PLANS = 1 << 14  # at first: room that nothing is written to costs no memory
 PAGE = 1 << 15  # records that are written before they are packed
 IDLE_PS = 1 << 62
 

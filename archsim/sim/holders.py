@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archsim.base.arrays import IntArray
+from archsim.base.arrays import AnyArray, IntArray, narrow
 from archsim.ir.causes import CAUSES
 from archsim.ir.records import CommandStretches, RecordColumns, Records
 from archsim.ir.timeline import Timeline, UnitState
@@ -85,7 +85,7 @@ class Holders:
         self._tables = None
         return work + first, np.array(waiter_of_text, dtype=np.int64)[columns.text]
 
-    def codes(self, holder: IntArray, waiter: IntArray) -> IntArray:
+    def codes(self, holder: AnyArray, waiter: AnyArray) -> IntArray:
         """What stretches are charged to, see ``timeline``: waiters' for holders, or (waiter 0) the holder's work."""
         if self._tables is None:
             self._tables = np.array(self._holders).T, np.array(self._waiters).T
@@ -110,7 +110,7 @@ class Holders:
         """The timeline of states by their codes, each from a start on."""
         found, first, state = np.unique(codes, return_index=True, return_inverse=True)
         order, names = np.argsort(first), list(self._names)
-        number = np.argsort(order).astype(np.int32)
+        number = narrow(np.argsort(order))
         return Timeline(starts_ps, number[state], [self._state(code, names) for code in found[order].tolist()])
 
     def _holder(self, core: int, kind: int, op: str, layer: str, role: str, phase: str) -> _Holder:

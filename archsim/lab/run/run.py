@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ArchsimError, ProgramError
+from archsim.base.memory import give_back
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.ir.result_parts import Provenance, Refinement
@@ -219,6 +220,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
             if not job.is_program and job.mapping is None:
                 error.exit_code = 1  # our own compiler made it
             raise
+        give_back()
         insisted = job.fidelity is not None
         architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
         say("simulating")
