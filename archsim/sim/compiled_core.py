@@ -24,7 +24,7 @@ from archsim.sim.compiled.text import write_key
 from archsim.sim.events import Event, EventLoop, ProcessBody
 from archsim.sim.given_up import GivenUpError
 from archsim.sim.plan_rows import OWN_MOST, SHARED, PlanRows
-from archsim.sim.program_tables import ProgramTables, commands_in
+from archsim.sim.program_tables import ProgramTables
 from archsim.sim.protocols import PlanFacts, StreamFacts
 from archsim.sim.tokens import TokenArrival, TokenSink
 
@@ -126,7 +126,7 @@ class CompiledCore:
         self._awake = False
         self.submits_ps = 0  # nothing is asked of a model before
         self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
-        self.arena = self._built(commands_in(tables.queues))
+        self.arena = self._built(tables.runs)
         self.arena.m[k.LEAST_SETUP_PS] = least_setup_ps
         self._rows = PlanRows(self.arena, facts_of, trace)
         event_loop.join(self)

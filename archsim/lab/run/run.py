@@ -203,14 +203,16 @@ def _figures(objective: str, result: Result) -> tuple[float, float]:
 def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
     """Check and simulate the Program, and account for what it did."""
     from archsim.ir.check.program import check
+    from archsim.ir.columns import ProgramColumns
     from archsim.lab.run.account import assemble
     from archsim.system import simulate
 
     say("checking the Program")
     collect_stopped()
     with uncollected():
+        columns = ProgramColumns(built.program)
         try:
-            check(built.program, built.architecture)
+            check(built.program, built.architecture, columns)
         except ProgramError as error:
             if not job.is_program and job.mapping is None:
                 error.exit_code = 1  # our own compiler made it
@@ -218,7 +220,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
         insisted = job.fidelity is not None
         architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
         say("simulating")
-        activity = simulate(built.program, architecture)
+        activity = simulate(built.program, architecture, columns=columns)
     repetition = _repeated(job, built.program, architecture, say)
     say("accounting")
     with uncollected():
