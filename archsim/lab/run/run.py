@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ArchsimError, ConfigError, ProgramError
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.ir.result_parts import Provenance, Refinement
@@ -203,7 +204,6 @@ def _figures(objective: str, result: Result) -> tuple[float, float]:
 def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
     """Check and simulate the Program, and account for what it did."""
     from archsim.ir.check.program import check
-    from archsim.ir.columns import ProgramColumns
     from archsim.lab.run.account import assemble
     from archsim.system import simulate
 
