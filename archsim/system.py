@@ -13,6 +13,7 @@ from archsim.base.errors import ProgramError, SimulationError
 from archsim.base.progress import stretch
 from archsim.host.runtime import HostRuntime
 from archsim.ir.activity import Activity, edge_ps
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program, Queue
 from archsim.ir.records import Records
 from archsim.ir.unroll import count_commands
@@ -47,16 +48,19 @@ which so many commands are worth. Both machines give the same Activity.
 """
 
 
-def simulate(program: Program, architecture: Architecture, *, trace_bandwidth: bool = True) -> Activity:
+def simulate(
+    program: Program, architecture: Architecture, *, trace_bandwidth: bool = True, columns: ProgramColumns | None = None
+) -> Activity:
     """Run ``program`` on ``architecture`` from the doorbell at time 0 to its last command's end.
 
-    ``trace_bandwidth``: keep who moved bytes when (Activity.bandwidth). Raises ProgramError for what the machine
-    cannot run, ConfigError for a part that cannot be built, SimulationError for deadlock (who waits for whom) and
-    token underflow.
+    ``trace_bandwidth``: keep who moved bytes when (Activity.bandwidth). ``columns``: of the Program, where they are
+    there already. Raises ProgramError for what the machine cannot run, ConfigError for a part that cannot be built,
+    SimulationError for deadlock (who waits for whom) and token underflow.
     """
-    if sum(map(count_commands, program.queues)) >= COMPILED_FROM:
+    columns = columns or ProgramColumns(program)
+    if columns.runs.sum() >= COMPILED_FROM:
         try:
-            return Machine(program, architecture, trace=trace_bandwidth, compiled=True).run()
+            return Machine(program, architecture, trace=trace_bandwidth, compiled=True, columns=columns).run()
         except GivenUpError:
             pass  # the machine of processes runs it, or says what is wrong
     return Machine(program, architecture, trace=trace_bandwidth).run()
@@ -65,8 +69,17 @@ def simulate(program: Program, architecture: Architecture, *, trace_bandwidth: b
 class Machine:
     """The parts of one chip, loaded with one Program."""
 
-    def __init__(self, program: Program, architecture: Architecture, *, trace: bool, compiled: bool = False) -> None:
-        """``compiled``: queues, engines and ports run in compiled code; raises UnsuitedError where they cannot."""
+    def __init__(
+        self,
+        program: Program,
+        architecture: Architecture,
+        *,
+        trace: bool,
+        compiled: bool = False,
+        columns: ProgramColumns | None = None,
+    ) -> None:
+        """``compiled``: queues, engines and ports run in compiled code; raises UnsuitedError where they cannot.
+        ``columns``: of the Program, where they are there already."""
         self._program = program
         self._architecture = architecture
         self._event_loop = EventLoop()
@@ -83,9 +96,9 @@ class Machine:
         self._pads = Scratchpads(scratchpads | {cache.name: cache for cache in architecture.caches}, self._ports)
         self._trace = trace
         self._core: CompiledCore | None = None
-        self._load()
+        self._load(columns)
 
-    def _load(self) -> None:
+    def _load(self, columns: ProgramColumns | None = None) -> None:
         """Fresh queues, with the tokens that they have at time 0, on the parts as they are."""
         program = self._program
         stores = OperandStores(program)
@@ -99,7 +112,7 @@ class Machine:
             own=self._architecture.noc.inside if self._architecture.noc is not None else (),
         )
         if isinstance(self._ports, LatePorts):
-            self._compile(stores, self._ports)
+            self._compile(stores, self._ports, columns or ProgramColumns(program))
             return
         self._queues = [self._queue(rank, queue) for rank, queue in enumerate(program.queues)]
         self._wiring = Wiring(
@@ -112,7 +125,7 @@ class Machine:
         for queue in self._queues:
             queue.connect(self._wiring)
 
-    def _compile(self, stores: OperandStores, ports: LatePorts) -> None:
+    def _compile(self, stores: OperandStores, ports: LatePorts, columns: ProgramColumns) -> None:
         """All queues but the host's in compiled code."""
         from archsim.sim.compiled_core import CompiledCore
         from archsim.sim.outside_wiring import OutsideWiring
@@ -122,7 +135,7 @@ class Machine:
             queue.name: self._engine(rank, queue) for rank, queue in enumerate(program.queues) if queue.engine != "host"
         }
         facts = {name: _facts(engine) for name, engine in engines.items()}
-        tables = ProgramTables(program, facts, stores.tape)
+        tables = ProgramTables(columns, facts, stores.tape)
         cores = architecture.cores if architecture.noc is not None else 1
         self._core = ports.core = CompiledCore(
             tables, engines, self._event_loop, cores, edge_ps(architecture.dma.setup_cycles, architecture.dma.clock_hz),

@@ -17,6 +17,7 @@ import numpy as np
 from archsim.base.arrays import IntArray
 from archsim.base.ragged import Items, alike, firsts
 from archsim.ir.program import Command, CommandLoop, PlacedTensor, Program, ProgramNode, Region, Ring, Token, When
+from archsim.ir.unroll import count_runs
 
 UNKNOWN = -1  # number of a name that is not declared
 
@@ -93,6 +94,13 @@ class ProgramColumns:
     def variables(self) -> list[tuple[str, ...]]:
         """The variables of loops, by the number of these."""
         return [tuple([var for var, _ in loops]) for loops in self.nests]
+
+    @cached_property
+    def runs(self) -> IntArray:
+        """How often each command runs."""
+        chosen, kind = alike([self.inside, self.shared("when")])
+        counts = [count_runs(self.commands[at].when, dict(self.nests[self.inside[at]])) for at in chosen.tolist()]
+        return np.array(counts, dtype=np.int64)[kind]
 
     def stated(self, name: str) -> IntArray:
         """Numbers of what commands state under ``name``; equal ones have equal numbers."""

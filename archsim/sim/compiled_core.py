@@ -26,7 +26,7 @@ from archsim.sim.given_up import GivenUpError
 from archsim.sim.models_beside import ModelsBeside
 from archsim.sim.plan_rows import PlanRows
 from archsim.sim.planned_streams import PlannedStreams
-from archsim.sim.program_tables import ProgramTables, commands_in
+from archsim.sim.program_tables import ProgramTables
 from archsim.sim.protocols import PlanFacts, StreamFacts
 from archsim.sim.record_pages import RecordPages
 from archsim.sim.tokens import TokenArrival, TokenSink
@@ -130,7 +130,7 @@ class CompiledCore:
         self.submits_ps = 0  # nothing is asked of a model before
         self.models_ps = ModelsBeside.IDLE_PS  # its own models complete nothing before
         self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
-        self.arena = self._built(commands_in(tables.queues))
+        self.arena = self._built(tables.runs)
         tables.clear()
         self.arena.m[k.LEAST_SETUP_PS] = least_setup_ps
         self._rows = PlanRows(self.arena, facts_of, trace)

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from archsim.base.ragged import firsts
 from archsim.ir.columns import ProgramColumns, numbered
-from archsim.ir.program import Command, CommandLoop, Program, ProgramNode, Queue, Ring
+from archsim.ir.program import Command, CommandLoop, ProgramNode, Queue, Ring
 from archsim.ir.records import CommandText
-from archsim.ir.unroll import count_commands
 from archsim.sim.clock import ClockDomain
 from archsim.sim.compiled import layout as k
 from archsim.sim.given_up import UnsuitedError
@@ -31,7 +29,7 @@ class ProgramTables:
     variables of the loops around it; ``texts``: of each queue what records say of its commands.
     """
 
-    program: Program
+    columns: ProgramColumns
     facts: Mapping[str, QueueFacts]
     tapes: Callable[[Ring], Sequence[int]]
     rows: dict[str, Any] = field(default_factory=dict)
@@ -40,6 +38,7 @@ class ProgramTables:
     layers: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.program = self.columns.program
         queues = self.program.queues
         self.queues = [queue for queue in queues if queue.name in self.facts]
         self.numbers = {queue.name: number for number, queue in enumerate(self.queues)}
@@ -50,7 +49,7 @@ class ProgramTables:
         self.rows = {"CLOCKS": [], "QUEUES": [], "NODES": []}
         for queue in self.queues:
             self._add_queue(queue)
-        self._tokens = self._add_commands(ProgramColumns(self.program))
+        self._tokens = self._add_commands(self.columns)
 
     def _add_commands(self, columns: ProgramColumns) -> TokenTables:
         """The rows of all commands, and of what they are made of."""
@@ -144,7 +143,9 @@ class ProgramTables:
         nodes[first] = k.LOOP, node.trips, depth, len(nodes)
         nodes.append((k.END, 0, 0, first))
 
-
-def commands_in(queues: Sequence[Queue]) -> int:
-    """Concrete commands of some queues."""
-    return sum(chain(map(count_commands, queues)))
+    @property
+    def runs(self) -> int:
+        """Concrete commands of all queues."""
+        columns = self.columns
+        own = np.array([queue.name in self.facts for queue in self.program.queues], dtype=np.bool_)
+        return int(columns.runs[own[columns.queue]].sum())

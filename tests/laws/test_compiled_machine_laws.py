@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Affine, CommandLoop, LoopEdge, Program, Semaphore, Token
 from archsim.memory.banks import Banking
 from archsim.memory.chip_ports import ChipPorts
@@ -111,7 +112,7 @@ def ends(work: list[Job], *, compiled: bool) -> list[int]:
     ports = {number: MemoryPort(f"m{number}.read", 1) for number in range(4)}
     starter: Any = ChipPorts(event_loop)
     if compiled:
-        tables = ProgramTables(program(), {}, lambda _: ())
+        tables = ProgramTables(ProgramColumns(program()), {}, lambda _: ())
         for clock in CLOCKS:
             tables.clock(clock)
         starter = CompiledCore(

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.base.jit import entry, njit
+from archsim.ir.columns import ProgramColumns
 from archsim.sim.clock import ClockDomain
 from archsim.sim.compiled import clocks, exact
 from archsim.sim.compiled import layout as k
@@ -103,7 +104,7 @@ def test_whole_numbers(value: int) -> None:
 )
 def test_edges_and_positions(hz: int, time_ps: int) -> None:
     """A time on an edge is a whole cycle, another one a rational number of cycles to the last bit."""
-    clock, tables = ClockDomain(hz), ProgramTables(program(), {}, lambda _: ())
+    clock, tables = ClockDomain(hz), ProgramTables(ProgramColumns(program()), {}, lambda _: ())
     ps, edges, _ = tables.rows["CLOCKS"][tables.clock(clock)]
     m, r = np.zeros(k.HEADER + 8, np.int64), np.array([edges * pow(ps, -1, PRIME) % PRIME], np.uint64)
     m[k.CLOCKS_AT] = k.HEADER

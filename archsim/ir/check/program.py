@@ -23,10 +23,13 @@ from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
 
 
-def check(program: Program, architecture: Architecture) -> None:
-    """Accept ``program`` for ``architecture`` or raise ProgramError naming command and loop indices."""
+def check(program: Program, architecture: Architecture, columns: ProgramColumns | None = None) -> None:
+    """Accept ``program`` for ``architecture`` or raise ProgramError naming command and loop indices.
+
+    ``columns``: of the Program, where others ask them too.
+    """
     check_declarations(program, architecture)
-    columns = ProgramColumns(program)
+    columns = columns or ProgramColumns(program)
     check_ownership(columns)
     check_commands(columns, architecture)
     check_reach(columns, architecture)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ArchsimError, ProgramError
 from archsim.base.memory import give_back
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.ir.result_parts import Provenance, Refinement
@@ -214,8 +215,9 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
     say("checking the Program")
     collect_stopped()
     with uncollected():
+        columns = ProgramColumns(built.program)
         try:
-            check(built.program, built.architecture)
+            check(built.program, built.architecture, columns)
         except ProgramError as error:
             if not job.is_program and job.mapping is None:
                 error.exit_code = 1  # our own compiler made it
@@ -224,7 +226,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
         insisted = job.fidelity is not None
         architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
         say("simulating")
-        done = replay(simulate(built.program, architecture), built.left_out)
+        done = replay(simulate(built.program, architecture, columns=columns), built.left_out)
     repetition = _repeated(job, built.program, architecture, say)
     say("accounting")
     with uncollected():
