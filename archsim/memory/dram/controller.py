@@ -1,7 +1,7 @@
 """The DRAM controller, command by command, behind the co-simulation interface.
 
-Time inside is counted in DRAM clock cycles by compiled code (compiled/serve.py states the rules); this class keeps
-the slots of the transfers under way, turns picoseconds into edges and back, and grows every array before it is full.
+Time inside is counted in DRAM clock cycles by compiled code (compiled/serve.py states the rules); this class tells
+it shapes and askers, hands over requests, and makes every array larger that is full.
 """
 
 from __future__ import annotations
@@ -10,15 +10,25 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
 from archsim.memory.dram import state
-from archsim.memory.dram.compiled.records import ASKER, ASKERS, NEVER, NONE, REQUEST_WORDS, RUN
-from archsim.memory.dram.free_ranges import FreeEntries
-from archsim.memory.dram.interface import BurstAsker, DramCounters, Transfer, TransferCompletion
-from archsim.memory.dram.region_records import bursts_of_rows, bursts_touched, folded, most_bursts
+from archsim.memory.dram.compiled.records import (
+    LISTED,
+    NEVER,
+    NEXT_PS,
+    NONE,
+    NOW_PS,
+    REQUEST_WIDTH,
+    USEFUL_READ,
+    USEFUL_WRITTEN,
+)
+from archsim.memory.dram.interface import BurstAsker, DramCounters, RowList, Transfer, TransferCompletion
+from archsim.memory.dram.region_records import folded, listed_words, shape_words
 from archsim.sim.clock import ClockDomain
 
 
@@ -41,7 +51,7 @@ class DramController:
         interleave_bytes: int | None = None,
         log: bool = False,
     ) -> None:
-        from archsim.memory.dram.compiled import serve
+        from archsim.memory.dram.compiled import serve, slots
 
         policy = policy or ControllerPolicy()
         interleave = dram.device.burst_bytes if interleave_bytes is None else interleave_bytes
@@ -50,22 +60,13 @@ class DramController:
         self.policy = policy
         self.mapping = mapping or by_name(DEFAULT, dram.device)
         self._clock = ClockDomain(dram.device.clock_hz)
-        self._compiled, self._turns, self._layout = serve, serve, state
+        self._submit, self._run, self._layout = slots.submit, serve.advance, state
+        self._realign = serve.realign
         self._state = state.initial(dram, self.policy, self.mapping, interleave, log=log)
-        self._rows = state.table(self._state.transfers)
-        self._results = state.results()
-        self._fresh = state.padded(self._state.done[:0], state.FIRST_SLOTS)
-        self._fresh_count = 0
-        self._free = list(range(state.FIRST_SLOTS - 1, -1, -1))
-        self._transfers: list[Transfer | None] = [None] * state.FIRST_SLOTS
-        self._useful = [0] * state.FIRST_SLOTS
-        self._pool = FreeEntries(state.FIRST_WORDS)
-        self._words: dict[int, tuple[int, int]] = {}  # by slot: first and number
+        self._shapes: dict[Any, int] = {}  # numbers
+        self._staged_words = 0  # of lists in the present instant
         self._askers: dict[BurstAsker, int] = {}  # first words
-        self._useful_total = [0, 0]
-        self._submitted = 0
-        self._next_end: int = NEVER
-        self._submitted_ps = self._now_ps = 0
+        self._submitted_ps = 0
 
     @property
     def peak_bytes_per_s(self) -> Fraction:
@@ -88,42 +89,42 @@ class DramController:
         reached_ps = max(self._now_ps, self._submitted_ps)
         if at_ps < reached_ps:
             raise SimulationError(f"DRAM: transfer submitted at {at_ps} ps, after the memory reached {reached_ps} ps")
-        self._submitted_ps = at_ps
-        visible = self._clock.cycle(at_ps + 1)
-        for transfer in transfers:
-            self._take_in(transfer, at_ps, visible)
-        if transfers:
-            self._next_end = min(self._next_end, visible)
+        self._submitted_ps, self._staged_words = at_ps, 0
+        rows = np.array([self._request(transfer) for transfer in transfers], np.int64).reshape(-1, REQUEST_WIDTH)
+        taken = 0
+        while taken < len(rows):
+            taken += self._submit(self._state, at_ps, rows[taken:], len(rows) - taken)
+            if taken < len(rows):
+                folded(transfers[taken], self.dram.capacity_bytes)
+                self._state = self._layout.grown(self._state)
 
     def advance(self, until_ps: int) -> list[TransferCompletion]:
         """Run to the first instant <= ``until_ps`` with a completion and return all of that instant, or []."""
         if until_ps < self._now_ps:
             raise SimulationError(f"DRAM: told to run to {until_ps} ps, already at {self._now_ps} ps")
-        until = min(self._clock.cycle(until_ps + 1) - 1, NEVER - 1)
-        count, self._next_end = self._compiled.advance(self._state, self._fresh, self._fresh_count, until)
-        self._fresh_count = 0
-        if not count:
-            self._now_ps = until_ps
-            return []
-        completions = [self._complete(slot) for slot in self._state.done[:count].tolist()]
-        self._now_ps = completions[0].time_ps
-        return completions
+        count = self._run(self._state, until_ps)
+        return [_completion(*row) for row in self._state.completions[:count].tolist()]
 
     def in_turns(self, transfers: Sequence[Transfer], most: int) -> int:
-        """The end of all of ``transfers``, in ps, with ``most`` under way at a time from time 0 on.
-
-        As submitting each when one before it has ended, in one run of the compiled code: nothing else may have been
-        submitted, and no completions are told.
-        """
-        for transfer in transfers:
-            self._take_in(transfer, 0, self._clock.cycle(1))
-        return self._clock.edge(self._turns.in_turns(self._state, self._fresh, self._fresh_count, most))
+        """The end of all of ``transfers``, in ps, with ``most`` under way at a time from time 0 on: each is submitted
+        when one before it has ended. Nothing else may have been submitted."""
+        self.submit(0, transfers[:most])
+        first, end_ps = most, 0
+        while ended := self.advance(NEVER - 1):
+            end_ps = ended[0].time_ps
+            self.submit(end_ps, transfers[first : first + len(ended)])
+            first += len(ended)
+        return end_ps
 
     def next_event_ps(self) -> int | None:
         """A lower bound of the next completion; None when nothing is under way."""
-        if self._next_end == NEVER:
-            return None
-        return self._clock.edge(self._next_end)
+        next_ps = int(self._state.header[NEXT_PS])
+        return None if next_ps == NEVER else next_ps
+
+    @property
+    def _now_ps(self) -> int:
+        """The time reached."""
+        return int(self._state.header[NOW_PS])
 
     @property
     def stats(self) -> DramCounters:
@@ -137,8 +138,8 @@ class DramController:
             writes=int(writes.sum()),
             read_bytes=int(reads.sum()) * device.burst_bytes,
             write_bytes=int(writes.sum()) * device.burst_bytes,
-            useful_read_bytes=self._useful_total[0],
-            useful_write_bytes=self._useful_total[1],
+            useful_read_bytes=int(self._state.header[USEFUL_READ]),
+            useful_write_bytes=int(self._state.header[USEFUL_WRITTEN]),
             row_hits=hits,
             row_misses=misses,
             row_conflicts=conflicts,
@@ -156,11 +157,11 @@ class DramController:
     def entry(self, at_ps: int, *, align: bool) -> bytes:
         """Bring the idle controller to ``at_ps`` and say in which state it is, relative to then."""
         self.advance(at_ps)
-        if self._next_end != NEVER:
+        if self.next_event_ps() is not None:
             raise SimulationError("DRAM: asked for its state while transfers are under way")
         now = self._clock.cycle(at_ps)
         if align:
-            self._compiled.realign(self._state, now)
+            self._realign(self._state, now)
         return self._layout.relative(self._state, self._askers.values(), now) + self._clock.phase(at_ps)
 
     @property
@@ -168,104 +169,50 @@ class DramController:
         """(n, 5) cycle, command, bank, row and column by channel; raises SimulationError when there were too many."""
         return self._layout.commands(self._state)
 
-    def _take_in(self, transfer: Transfer, at_ps: int, visible: int) -> None:
-        run_bytes, extents, strides, useful = folded(transfer, self.dram.capacity_bytes)
-        if not self._free:
-            self._grow()
-        slot = self._free.pop()
-        rows = transfer.rows
-        paced, runs = self._paced(slot, transfer, useful)
-        self._rows[slot] = (
-            transfer.write, visible, self._submitted, transfer.address, run_bytes,
-            extents[-1] if rows is None else runs, strides[-1], *extents[:-1], *strides[:-1], *paced,
-            *self._asked(transfer, (run_bytes, extents, strides), useful),
-            0, visible, NONE, 0, 0, NEVER, 0, 0, 0, 0, 0, at_ps if rows else 0, NONE,
-        )  # fmt: skip
-        self._transfers[slot] = transfer
-        self._useful[slot] = useful
-        self._fresh[self._fresh_count] = slot
-        self._fresh_count += 1
-        self._submitted += 1
+    def _request(self, transfer: Transfer) -> tuple[int, ...]:
+        """The row of a request. Raises SimulationError for a transfer that is malformed."""
+        if transfer.rows is not None:
+            return (0, 0, 0, 0, transfer.id, NONE, LISTED, self._staged(transfer, transfer.rows), 0)
+        of_region = transfer.write, transfer.run_bytes, transfer.extents, transfer.strides
+        shape = self._shape((*of_region, transfer.outstanding, transfer.askers), transfer)
+        return (0, 0, 0, 0, transfer.id, NONE, shape, transfer.address, 0)
 
-    def _paced(self, slot: int, transfer: Transfer, useful: int) -> tuple[tuple[int, ...], int]:
-        """The fields ``most`` to ``engine_hz`` of a transfer, and how many runs its rows have."""
-        rows, burst_bytes = transfer.rows, self.dram.device.burst_bytes
-        if rows is not None:
-            most = min(transfer.outstanding or rows.count, rows.count)
-            runs = len(rows.addresses)
-            first = self._take_words(slot, REQUEST_WORDS * most + RUN * runs + rows.count)
-            listed, sizes = first + REQUEST_WORDS * most, first + REQUEST_WORDS * most + RUN * runs
-            table = self._state.words[listed:sizes].reshape(runs, RUN)
-            table[:, 0], table[:, 1], table[:, 2] = rows.addresses, rows.sizes, rows.row
-            self._state.words[sizes : sizes + rows.count] = bursts_of_rows(rows, burst_bytes)
-            return (most, rows.count, first, listed, sizes, rows.setup_cycles, rows.engine_hz), runs
-        most = transfer.outstanding or 0
-        if not useful or most >= most_bursts(transfer, useful, burst_bytes):
-            return (0, 0, 0, NONE, 0, 0, 0), 0
-        first = self._take_words(slot, REQUEST_WORDS * most) if most else 0
-        return (most, NEVER, first, NONE, 0, 0, 0), 0
+    def _shape(self, key: Any, transfer: Transfer) -> int:
+        """The number of a shape."""
+        number = self._shapes.get(key)
+        if number is None:
+            number = len(self._shapes)
+            words = shape_words(transfer, *self._sizes, self._first_words(transfer))
+            self._state = self._layout.with_shape(self._state, number, words)
+            self._shapes[key] = number
+        return number
 
-    def _asked(
-        self, transfer: Transfer, region: tuple[int, tuple[int, ...], tuple[int, ...]], useful: int
-    ) -> tuple[int, ...]:
-        """The fields ``bursts`` to ``bases`` of a transfer."""
-        askers = [self._asker(asker) for asker in transfer.askers] if useful else []
-        bursts, size = 0, self.dram.device.burst_bytes
-        if askers and transfer.rows is not None:
-            bursts = int(bursts_of_rows(transfer.rows, size).sum())
-        elif askers:
-            bursts = bursts_touched(transfer.address, *region, size)
-        return (bursts, *askers, *[NONE] * (ASKERS - len(askers)), *[0] * ASKERS)
-
-    def _asker(self, asker: BurstAsker) -> int:
-        """The first word of an asker, of whom nothing has come yet when it is new."""
-        first = self._askers.get(asker)
-        if first is None:
-            first = self._askers[asker] = self._stretch(ASKER + asker.requests)
-            self._state.words[first : first + ASKER] = (asker.requests, asker.hz, 0, 0, 0)
+    def _staged(self, transfer: Transfer, rows: RowList) -> int:
+        """Where the words of a list begin that is submitted now."""
+        first = self._staged_words
+        words = listed_words(transfer, rows, *self._sizes, self._first_words(transfer))
+        self._state = self._layout.with_staged(self._state, first, words)
+        self._staged_words += len(words)
         return first
 
-    def _take_words(self, slot: int, count: int) -> int:
-        first = self._stretch(count)
-        self._words[slot] = first, count
-        return first
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return self.dram.capacity_bytes, self.dram.device.burst_bytes
 
-    def _stretch(self, count: int) -> int:
-        """The first of as many words that nobody has."""
-        first = self._pool.take(count)
-        if first is None:
-            size = self._pool.size
-            self._pool.give(size, max(size, count))
-            words = self._layout.padded(self._state.words, max(size, count))
-            self._state = self._state._replace(words=words)
-            return self._stretch(count)
-        return first
+    def _first_words(self, transfer: Transfer) -> list[int]:
+        """The first words of the askers of a transfer, of whom nothing has come yet when they are new."""
+        for asker in transfer.askers:
+            if asker not in self._askers:
+                self._state, self._askers[asker] = self._layout.with_asker(self._state, asker.requests, asker.hz)
+        return [self._askers[asker] for asker in transfer.askers]
 
-    def _complete(self, slot: int) -> TransferCompletion:
-        first_beat, last_beat, hits, misses, conflicts, activates, asked_ps = self._rows[slot, self._results].tolist()
-        transfer = self._transfers[slot]
-        if transfer is None:
-            raise SimulationError(f"DRAM: slot {slot} completed without a transfer")
-        self._transfers[slot] = None
-        if slot in self._words:
-            self._pool.give(*self._words.pop(slot))
-        self._free.append(slot)
-        write, useful, clock = transfer.write, self._useful[slot], self._clock
-        self._useful_total[write] += useful
-        first_ps, last_ps = clock.edge(first_beat), clock.edge(last_beat)
-        pin_bytes = (hits + misses + conflicts) * self.dram.device.burst_bytes
-        rows = hits, misses, conflicts, activates
-        return TransferCompletion(transfer.id, last_ps, first_ps, write, useful, pin_bytes, *rows, asked_ps)
 
-    def _grow(self) -> None:
-        """Double the number of slots; every array whose size depends on it grows here."""
-        slots = len(self._transfers)
-        self._state = self._layout.grown(self._state, slots)
-        self._rows = self._layout.table(self._state.transfers)
-        self._fresh = self._layout.padded(self._fresh, slots)
-        self._transfers += [None] * slots
-        self._useful += [0] * slots
-        self._free += range(2 * slots - 1, slots - 1, -1)
+def _completion(
+    number: int, time_ps: int, first_ps: int, write: int, useful: int, pin_bytes: int, *rest: int
+) -> TransferCompletion:
+    hits, misses, conflicts, activates, asked_ps, _ = rest
+    rows = hits, misses, conflicts, activates
+    return TransferCompletion(number, time_ps, first_ps, bool(write), useful, pin_bytes, *rows, asked_ps)
 
 
 def warm_up(dram: DramMemory) -> None:

@@ -5,6 +5,9 @@ with requests of its own time (``most`` > 0) has words in State.words: REQUEST_W
 once from ``requests`` on; of a list also RUN words for each run from ``runs`` on, and from ``sizes`` on the bursts of
 each row. An asker has what ASKER names, then the cycles in which as many of its last bursts as it has requests were
 taken in.
+
+What is submitted is a row of a request: which shape, and where it begins. A shape is what transfers that are alike have
+in common, as the words of a Transfer; so is what stands before the runs and the bursts of each row of a list.
 """
 
 from __future__ import annotations
@@ -223,8 +226,17 @@ READY = 4  # from which cycle on the next one may be
 ByAsker = Annotated[Any, np.int64, (ASKERS,)]
 
 
+TICKET, LAYER, WHAT, WHERE = 4, 5, 6, 7  # of the row of a request: comes back, pays, its shape, its first byte
+REQUEST_WIDTH = 9
+LISTED = -1  # WHAT of a list of rows: its words are in State.staged from WHERE on
+NEXT_PS, NOW_PS, USEFUL_READ, USEFUL_WRITTEN = range(4)  # words of State.header
+HEADER = 4
+COMPLETION_WIDTH = 12  # columns: those of a TransferCompletion, then who pays
+SIZES = 48  # of stretches of words, which are powers of two
+
+
 class AddressSpread:
-    """How addresses spread over channels and transfers take turns; ``*_bits`` are shifts."""
+    """How addresses spread over channels and transfers take turns; ``*_bits`` are shifts. What is free is here too."""
 
     channels: int
     burst_bits: int
@@ -235,6 +247,11 @@ class AddressSpread:
     clock_hz: int
     paced: int  # the first transfer of which a request has no time yet
     offers: int  # bursts under way that have askers and are not taken in yet
+    burst_bytes: int
+    submitted: int  # transfers so far
+    free_slots: int
+    used_words: int  # those behind have never been taken
+    free_words: Annotated[Any, np.int64, (SIZES,)]  # the first free stretch of 2^n words, which names the next one
 
 
 class TransferRecord:
@@ -272,6 +289,12 @@ class TransferRecord:
     activates: int
     asked_ps: int  # when the engine asked for the last row that has its time
     ends_before: int  # the slot of the next completion
+    useful: int  # bytes that were asked for
+    words: int  # how many it has, from ``requests`` on
+    ticket: int
+    layer: int
+    lowest: int  # the first and the last byte of the memory at which it may begin
+    highest: int
 
 
 class BurstCursor:
@@ -311,15 +334,20 @@ SPREAD, TRANSFER, CURSOR, FEED = map(record, (AddressSpread, TransferRecord, Bur
 
 
 class DramState(NamedTuple):
-    """All arrays of a memory. C channels, S slots for transfers under way."""
+    """All arrays of a memory. C channels, S slots for transfers under way, each of T words."""
 
+    header: Any  # (HEADER,)
+    completions: Any  # (S, COMPLETION_WIDTH) of the instant reached
     rules: Any  # (1,) Rules
     spread: Any  # (1,) Spread
     channels: Any  # (C,) Channel
     feeds: Any  # (C,) Feed
     transfers: Any  # (S,) Transfer
+    table: Any  # (S, T) the same memory
+    shapes: Any  # (N, T)
+    staged: Any  # (L,) lists that are submitted next: T words, three of each run, the bursts of each row
     cursors: Any  # (C, S) Cursor
     ending: Any  # (1,) the slot of the first completion to come
-    done: Any  # (S,) slots that completed
+    free: Any  # (S,) slots, of which the first ``free_slots`` count
     words: Any  # (W,) of transfers with requests of their own time, and of askers
     logs: Any  # (C,) Log
