@@ -16,7 +16,7 @@ from numba.core import event
 
 from archsim.base import compiled, entries, linking, progress
 
-OURS = ("jit.py", "linking.py", "compiled.py")  # beside this file
+OURS = ("jit.py", "linking.py", "compiled.py", "addressed.py")  # beside this file
 _CONSTANTS = re.compile(
     rb"^from ((?:archsim|mapper)[.\w]*) import (?:\([^)]*?|[^(\n]*?)\b[A-Z][A-Z_0-9]+\b", re.MULTILINE
 )
@@ -119,9 +119,18 @@ def entry(part: _Function) -> _Function:
     """A compiled function that Python calls too: compiled with its parts on first call, and kept on disk unless
     ARCHSIM_NO_CACHE=1. What is called from within others alone is no entry: each costs its whole text.
     """
+    return _kept(linking.EntryPoint, part)
+
+
+def addressed(part: _Function) -> _Function:
+    """As entry, of a function that is called by its address (``archsim.base.addressed``)."""
+    return _kept(linking.AddressedEntry, part)
+
+
+def _kept(kind: Callable[[linking.Part], linking.EntryPoint], part: _Function) -> _Function:
     if not isinstance(part, linking.Part):
         return part
-    made = linking.EntryPoint(part)
+    made = kind(part)
     if PLACE is not None:
         made._cache = compiled.CompiledCache(made.py_func, PLACE)
     return cast(_Function, made)

@@ -129,8 +129,8 @@ class EntryPoint(CPUDispatcher):
 
     _cache: Any
 
-    def __init__(self, part: Part) -> None:
-        super().__init__(part.py_func, targetoptions=part.options, pipeline_class=EntryCompiler)
+    def __init__(self, part: Part, **options: Any) -> None:
+        super().__init__(part.py_func, targetoptions={**part.options, **options}, pipeline_class=EntryCompiler)
         self.part = part
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -146,3 +146,16 @@ class EntryPoint(CPUDispatcher):
         for environment in cres._find_referenced_environments():
             cres.codegen.set_env(environment.env_name, environment)
         super().add_overload(cres)
+
+
+class AddressedEntry(EntryPoint):
+    """An entry that is called by its address (``archsim.base.addressed``)."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part, no_cfunc_wrapper=False)
+
+    def address(self, *kinds: Any) -> int:
+        """Of the machine code for arguments of these types, as C code calls it; made if need be."""
+        self.compile(kinds)
+        made: Any = self.overloads[kinds]
+        return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))

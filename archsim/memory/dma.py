@@ -149,6 +149,11 @@ class DmaEngine(TileEngine):
             travels=bool(plan.routes and self._crossings), reads=plan.reads, outer=_outer(plan),
         )  # fmt: skip
 
+    @property
+    def rank(self) -> int:
+        """Its place among the DMA engines where they meet in one instant."""
+        return self._port
+
     def outer(self, step: Step) -> DramMove | ShippedMove:
         """What of a move goes to DRAM or over the network, where the plan says which its one outer operand is."""
         plan = self._moves.of(step, self.places(step))

@@ -8,7 +8,7 @@ steps of an outer extent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -96,6 +96,11 @@ class FabricView(Protocol):
 
     def load(self, batches: tuple[MessageBatch, ...]) -> Any:
         """What batches of messages are to the network."""
+
+    def route(
+        self, way: tuple[str, int | None, tuple[int, ...]], node: int, parts: object, rows: Iterable[tuple[int, int]]
+    ) -> tuple[int, int] | None:
+        """By which model and number the compiled machine sends parts; None where Python has to."""
 
     def send(self, order: tuple[int, ...], layer: str, load: Any, clock: ClockDomain) -> Event:
         """Send a load for ``layer``; the event is that all of it has arrived."""
@@ -188,6 +193,11 @@ class RouteFinder:
         except KeyError:
             load = route.loads[ports] = self.fabric.load(self._batches(route, ports))
             return load
+
+    def sent(self, route: MoveRoute) -> tuple[int, int] | None:
+        """By which model and number the compiled machine sends a route, none of it in DRAM; None: Python has to."""
+        rows = ((part.offset, flits) for part, (flits,) in zip(route.parts, route.messages, strict=True))
+        return self.fabric.route(route.way, self.fabric.node(self._core), route.parts, rows)
 
     def _batches(self, route: MoveRoute, ports: tuple[int, ...]) -> tuple[MessageBatch, ...]:
         """To or from one place after another; a port sends when it has been asked."""

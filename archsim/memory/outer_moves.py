@@ -14,6 +14,7 @@ from archsim.memory.dram_side import DramSide
 from archsim.memory.move_routes import MoveRoute, RouteFinder
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
+from archsim.sim.protocols import Parcel
 
 MOST_ADDRESSES = 4096  # of a move, whose messages are kept
 
@@ -47,6 +48,10 @@ class DramMove:
         dram.submit((rank, index, 0), leg.shape, at, clock, engine=asker).callbacks.append(end)
 
 
+    def parcels(self) -> None:
+        """Python asks for it."""
+
+
 class ShippedMove:
     """A move whose messages go between its core and other cores, or an on-chip memory above the network."""
 
@@ -54,6 +59,16 @@ class ShippedMove:
         """``send``: ``noc.fabric.Fabric.send``."""
         self._routes, self._finder, self._mover, self._send = routes, finder, mover, send
         self._loads: dict[int, list[Any]] = {}
+
+    def parcels(self) -> list[Parcel] | None:
+        """What the compiled machine sends, wherever the operand lies; None where Python has to."""
+        found = []
+        for number, route in enumerate(self._routes, 1):
+            sent = self._finder.sent(route)
+            if sent is None:
+                return None
+            found.append(Parcel(*sent, number, route.side.shift if route.side is not None else 0, True))
+        return found
 
     def begin(self, address: int, index: int, layer: str, _: Callable[[], None], travelled: TravelEnd) -> None:
         """Send all messages of command ``index`` with its operand at ``address``."""

@@ -18,7 +18,7 @@ from archsim.base.errors import ConfigError
 from archsim.facts.noc.routers import MOST_PORTS
 from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
-from archsim.noc.compiled.records import ARRIVED, COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, SPARE, UNDER_WAY
+from archsim.noc.compiled.records import COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, SPARE, UNDER_WAY
 from archsim.noc.parameters import WHOLE, PacketFormat, RouterParameters
 from archsim.noc.ways import ShortestWays
 
@@ -27,13 +27,17 @@ FIRST_TREES = 4
 
 
 class NocEngine(Protocol):
-    """What runs messages; time in cycles."""
+    """What runs messages; time in cycles. ``advances``: the entry that runs it beside an event loop."""
 
     state: Any
+    advances: Any
 
     def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
         """Run the cycles before ``until``; if it ``stops``, to the first end of a shipment. How many of ``state.done``
         ended in it, and the cycle before which no further one can, NEVER where none is left."""
+
+    def make_room(self) -> None:
+        """Make room for what may be under way."""
 
     def flits(self) -> Any:
         """That have left each output port of the routers, then each node."""
@@ -114,11 +118,6 @@ def now(state: Any) -> int:
 def under_way(state: Any) -> int:
     """Messages that have joined their queues and have not ended."""
     return int(state.counts[UNDER_WAY])
-
-
-def progress(state: Any) -> tuple[int, int]:
-    """Messages under way, and flits that have arrived so far: of those that stand still neither changes."""
-    return under_way(state), int(state.counts[ARRIVED])
 
 
 def tree(ways: ShortestWays, source: int, targets: tuple[int, ...]) -> Any:

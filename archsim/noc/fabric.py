@@ -7,10 +7,10 @@ at the first edge of its receiver at or after it: as of DRAM, without the stages
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import count
-from typing import Protocol
+from typing import Any, Protocol
 
 from archsim.base.errors import ProgramError
 from archsim.facts.noc.topology import Topology
@@ -19,7 +19,7 @@ from archsim.noc.network import NetworkStats
 from archsim.noc.shipments import MessageLoad, Shipment, ShipmentDelivery
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event, EventLoop
-from archsim.sim.messages import Message, MessageBatch
+from archsim.sim.messages import Message, MessageBatch, SentRoute
 from archsim.sim.tally import Tally
 from archsim.spec.network import Noc
 
@@ -46,6 +46,13 @@ class NetworkModel(Protocol):
 
     def ports(self, part: str) -> tuple[int, ...]:
         """The nodes of the ports of a part above the network, in their order."""
+
+    def route(self, sent: SentRoute, parts: object, rows: Iterable[tuple[int, int]]) -> int:
+        """The number of what the compiled machine sends."""
+
+    @property
+    def charged(self) -> Any:
+        """Of what that has sent, by layer: flits times links and times routers of each level."""
 
     @property
     def stats(self) -> NetworkStats:
@@ -103,6 +110,29 @@ class Fabric:
         except KeyError:
             load = self._loads[batches] = self._load(batches)
             return load
+
+    def route(
+        self, way: tuple[str, int | None, tuple[int, ...]], node: int, parts: object, rows: Iterable[tuple[int, int]]
+    ) -> tuple[int, int] | None:
+        """By which model and number the compiled machine sends ``parts``, as ``rows`` of offsets and flits say them.
+
+        ``way``: from a node to a memory above, or to targets where that is ''; or (None) from the memory to targets,
+        asked for by ``node``. None where some of it is at its node already.
+        """
+        memory, source, targets = way
+        ports = self.model.ports(memory) if memory else ()
+        stays = bool({*ports} & {node, *targets}) if source is None else source in (*ports, *targets)
+        if stays:
+            return None
+        sent = SentRoute(source, targets, ports, node, self.request_flits, self.message_bytes)
+        return self._number, self.model.route(sent, parts, rows)
+
+    def settle(self, layers: Sequence[str]) -> None:
+        """Count what the compiled machine has sent for each of its ``layers``."""
+        for layer, counts in zip(layers, self.model.charged.tolist(), strict=False):
+            for name, links, routers in zip(self._levels, counts[::2], counts[1::2], strict=False):
+                self._tally.add(layer, name, "link_flits", links)
+                self._tally.add(layer, name, "router_flits", routers)
 
     def send(self, order: tuple[int, ...], layer: str, load: MessageLoad | None, clock: ClockDomain) -> Event:
         """Send a load for ``layer``; the event is that all of it has arrived, at an edge of ``clock``.

@@ -26,16 +26,17 @@ class Reserved:
     def __init__(
         self, topology: Topology, routes: RoutingTable, parameters: RouterParameters, packets: PacketFormat, seed: int
     ) -> None:
-        from archsim.noc.compiled import reserve  # the compiler is slow to import: only now
+        from archsim.noc.compiled import reserve, serving  # the compiler is slow to import: only now
 
         self._compiled = reserve
+        self.advances: Any = serving.advance_links
         self.state = _initial(topology, routes, parameters, packets, seed)
 
     def advance(self, until: int, *, stops: bool) -> tuple[int, int]:
         """See ``Engine.advance``."""
         count, bound = self._compiled.advance(self.state, until, stops, True)
         while bound == r.FULL:
-            self._make_room_for_turns()
+            self.make_room()
             count, bound = self._compiled.advance(self.state, until, stops, False)
         return count, bound if stops else k.NEVER
 
@@ -43,8 +44,8 @@ class Reserved:
         """See ``Engine.flits``."""
         return np.concatenate([self.state.outputs["flits"], self.state.entries["flits"]])
 
-    def _make_room_for_turns(self) -> None:
-        """Twice as many; the new ones are unused."""
+    def make_room(self) -> None:
+        """Twice as many turns; the new ones are unused."""
         state, turns, free = self.state, self.state.turns.size, r.FREE
         more = max(FIRST_TURNS, turns, len(state.nodes))
         self._check(turns + more)

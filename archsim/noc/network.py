@@ -1,112 +1,37 @@
 """The network of a chip, simulated beside the event loop: shipments in, deliveries out.
 
 Time inside is counted in cycles of the network's clock by compiled code (compiled/run.py, fidelity ``flit``;
-compiled/reserve.py, ``link``); this class cuts messages into packets, knows the way from each node to those it sends
-to, keeps the records of messages under way and turns picoseconds into edges and back.
-
-Batches of messages are worked out once, as the compiled code reads them, and kept for the next time.
+compiled/reserve.py, ``link``), which compiled/serving.py puts beside an event loop; this class cuts messages into
+packets, knows the way from each node to those it sends to (``loads``), and makes room for the messages under way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from math import gcd
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from archsim.base import served
 from archsim.base.errors import ConfigError, SimulationError
+from archsim.base.served import NEVER, CompiledModel
+from archsim.base.units import PS_PER_S
 from archsim.noc import engine
-from archsim.noc.compiled.records import ASKS, COPY, FAN, LED, NEVER, PLAIN
-from archsim.noc.fans import MulticastFan, MulticastFans
+from archsim.noc.fans import MulticastFans
 from archsim.noc.parameters import PacketFormat, RouterParameters
-from archsim.noc.replay import STUCK_CYCLES
 from archsim.noc.shipments import MessageLoad, Shipment, ShipmentDelivery
 from archsim.noc.ways import ShortestWays, head_cycles
 from archsim.sim.clock import ClockDomain
-from archsim.sim.messages import Message, MessageBatch
+from archsim.sim.messages import MessageBatch, SentRoute
 from archsim.spec import topology as chip_topology
 from archsim.spec.network import Noc
 
-FIRST_ROOM = 64
-
-
-class _Known(NamedTuple):
-    """A fan and its number among the compiled code's."""
-
-    number: int
-    fan: MulticastFan
-
-
-class MessageLoads:
-    """Of a network with these ``fans``. ``fans``, ``copies``: the records of the compiled code of all fans so far."""
-
-    def __init__(self, fans: MulticastFans, packets: PacketFormat, clock: ClockDomain) -> None:
-        self.fans: Any = np.zeros(0, FAN)
-        self.copies: Any = np.zeros(0, COPY)
-        self._fans = fans
-        self._packets = packets
-        self._clock = clock
-        self._used = 0  # copies
-        self._known: dict[tuple[int, tuple[int, ...]], _Known] = {}
-        self._least: dict[tuple[int, int], int] = {}  # cycles, by fan and flits
-
-    def of(self, batches: Sequence[MessageBatch]) -> MessageLoad:
-        """The load of ``batches``. Raises SimulationError on an empty message, one to no node, to its own, or twice to
-        one."""
-        rows: list[tuple[int, int, int]] = []
-        least, records = 0, 0
-        passed = [(0, 0)] * self._fans.levels
-        for messages, request in batches:
-            asking, longest, role = 0, 0, PLAIN
-            if request is not None:
-                asking, role = self._add(request, ASKS, rows, passed), LED
-                records += 1
-            for message in messages:
-                longest = max(longest, self._add(message, role, rows, passed))
-                records += len(self._known[message.source, message.targets].fan.ways)
-            least = max(least, asking + longest)
-        return MessageLoad(least - 1, self._clock.edge(least - 1), tuple(passed), np.array(rows, np.int64), records)
-
-    def _add(self, message: Message, role: int, rows: list[tuple[int, int, int]], passed: list[tuple[int, int]]) -> int:
-        """Put a message into ``rows`` and what it passes into ``passed``; its least cycles."""
-        source, targets, flits = message
-        known = self._known.get((source, targets))
-        if known is None:
-            known = self._known[source, targets] = self._found(source, targets)
-        total = self._packets.flits(flits)
-        if flits < 0 or total < 1:
-            raise SimulationError(f"network: a message of {flits} flits and no header; allowed 1 or more")
-        rows.append((known.number, flits, role))
-        for level, (links, routers) in enumerate(known.fan.levels):
-            before = passed[level]
-            passed[level] = before[0] + total * links, before[1] + total * routers
-        key = known.number, total
-        least = self._least.get(key)
-        if least is None:
-            least = self._least[key] = known.fan.least_cycles(total)
-        return least
-
-    def _found(self, source: int, targets: tuple[int, ...]) -> _Known:
-        fan, number, first = self._fans.to(source, targets), len(self._known), self._used
-        self.fans = _with_room(self.fans, number + 1)
-        self.copies = _with_room(self.copies, first + len(fan.ways))
-        self.fans[number] = source, first, len(fan.ways)
-        for place, way in enumerate(fan.ways, first):
-            self.copies[place] = way.where, way.nodes, way.flight_cycles
-        self._used += len(fan.ways)
-        return _Known(number, fan)
-
-
-def _with_room(array: Any, count: int) -> Any:
-    """The array, or twice as long a one, with room for ``count`` records."""
-    if count <= array.size:
-        return array
-    return np.concatenate([array, np.zeros(max(FIRST_ROOM, array.size, count - array.size), array.dtype)])
-
+if TYPE_CHECKING:
+    from archsim.noc.compiled.serving import NetworkModel
 
 FIRST_MESSAGES = 64  # under way before the arrays first grow
-ID_BITS = 40  # of a shipment's number, below its rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +67,12 @@ class Network:
     seed: ClassVar[int] = 0  # of the choices between equally short ways
 
     def __init__(self, spec: Noc) -> None:
-        from archsim.noc.compiled.shipping import take_in  # the compiler is slow to import: only now
+        from archsim.base.addressed import WordTable, called  # the compiler is slow to import: only now
+        from archsim.noc.compiled import serving
+        from archsim.noc.loads import MessageLoads
 
         self.spec = spec
-        self._take_in = take_in
+        self._compiled = serving
         self.packets = PacketFormat(max(1, -(-spec.packet_bytes // spec.link_bytes)), spec.header_flits)
         _check_fit(spec, self.packets)
         self._clock = ClockDomain(spec.clock_hz)
@@ -156,11 +83,18 @@ class Network:
             ShortestWays(self.topology, routes), self._engine, head_cycles(parameters), multicast=spec.multicast
         )
         self._loads = MessageLoads(self._fans, self.packets, self._clock)
-        self._sent: dict[int, int] = {}  # records of the shipments under way
-        self._spare = 0  # records that are not used
+        self._header = np.zeros(serving.HEADER, np.int64)
+        self._header[[served.NEXT_PS, serving.NEXT_END]] = NEVER
+        shared = gcd(PS_PER_S, spec.clock_hz)
+        self._header[[serving.PS, serving.EDGES]] = PS_PER_S // shared, spec.clock_hz // shared
+        self._charged = np.zeros((0, 2 * self._fans.levels), np.int64)
+        self._submitted_ps = 0
+        self._used = self._tickets = np.zeros(0, np.int64)
+        self._completions = np.zeros((0, served.COMPLETION_WIDTH), np.int64)
         self._grow()
-        self._next_end: int = NEVER
-        self._submitted_ps = self._now_ps = 0
+        self._table = WordTable(self._model())
+        self._addresses = self._table.entry(serving.submit), self._table.entry(self._engine.advances)
+        self._submit, self._advance = map(called, self._addresses)
 
     def node(self, core: int) -> int:
         """The node of a core."""
@@ -177,7 +111,15 @@ class Network:
     def load(self, *batches: MessageBatch) -> MessageLoad:
         """What ``batches`` are to this network. Raises SimulationError on an empty message, one to no node, to its own,
         or twice to one."""
-        return self._loads.of(batches)
+        found = self._loads.of(batches)
+        self._tell()
+        return found
+
+    def route(self, sent: SentRoute, parts: object, rows: Iterable[tuple[int, int]]) -> int:
+        """The number of a route, by which the compiled machine sends what it is (``MessageLoads.route``)."""
+        found = self._loads.route(sent, parts, rows)
+        self._tell()
+        return found
 
     def submit(self, at_ps: int, shipments: Sequence[Shipment]) -> None:
         """Take all shipments of the instant ``at_ps``; they are at their nodes at the first edge after it.
@@ -188,38 +130,71 @@ class Network:
         if at_ps < reached_ps:
             raise SimulationError(f"network: message submitted at {at_ps} ps, after it reached {reached_ps} ps")
         self._submitted_ps = at_ps
-        visible, loads = self._clock.cycle(at_ps + 1), self._loads
-        after = at_ps - self._clock.edge(visible - 1)
-        for number, load, rank in shipments:
-            while self._spare < load.records:
-                self._grow()
-            self._spare -= load.records
-            self._sent[number] = load.records
-            state, key = self._engine.state, rank << ID_BITS | number
-            self._take_in(state, loads.fans, loads.copies, load.rows, visible, after, key)
-            self._next_end = min(self._next_end, visible + load.least_cycles)
+        none, rows = served.NONE, np.zeros((len(shipments), served.REQUEST_WIDTH), np.int64)
+        rows[:] = [(0, rank, 0, 0, number, none, ~load.number, 0, number) for number, load, rank in shipments]
+        taken = 0
+        while taken < len(rows):
+            rest = rows[taken:]
+            taken += self._submit(self._table.address, at_ps, rest.ctypes.data, len(rest))
+            if taken < len(rows):
+                self.make_room()
 
     def advance(self, until_ps: int) -> list[ShipmentDelivery]:
         """Run to the first instant <= ``until_ps`` with deliveries and return all of that instant, or [].
 
-        Where nothing can end by then the network is run later: what it does is the same.
+        Where nothing can end by then the network is run later: what it does is the same. Raises SimulationError when
+        messages stand still.
         """
         if until_ps < self._now_ps:
             raise SimulationError(f"network: told to run to {until_ps} ps, already at {self._now_ps} ps")
-        until = min(self._clock.cycle(until_ps + 1), NEVER - 1)
-        count = 0
-        while not count and self._next_end < until:
-            count = self._run(until)
-        if not count:
-            self._now_ps = until_ps
-            return []
-        ended = self._engine.state.done[1 : count + 1].tolist()
-        self._now_ps = self._clock.edge(int(self._ended[ended[0]]))
-        return [self._delivered(slot) for slot in ended]
+        count = self._advance(self._table.address, until_ps, 0, 0)
+        while count == served.NO_ROOM:
+            self.make_room()
+            count = self._advance(self._table.address, until_ps, 0, 0)
+        if count == served.STUCK:
+            messages = engine.under_way(self._engine.state)
+            raise SimulationError(f"network {self.spec.name}: {messages} messages stand still")
+        return [ShipmentDelivery(number, time_ps) for number, time_ps in self._completions[:count, :2].tolist()]
 
     def next_event_ps(self) -> int | None:
         """A lower bound of the next delivery; None when nothing is under way."""
-        return None if self._next_end == NEVER else self._clock.edge(self._next_end)
+        next_ps = int(self._header[served.NEXT_PS])
+        return None if next_ps == NEVER else next_ps
+
+    # ---- in the compiled machine (``base.served``)
+
+    def compiled(self) -> CompiledModel:
+        """Where its compiled code and its memory lie."""
+        places = (int(array.ctypes.data) for array in (self._completions, self._header))
+        return CompiledModel(*self._addresses, self._table.address, *places)
+
+    def request(self, shipment: Shipment) -> tuple[int, int, int]:
+        """What a request of Python's says: WHAT, WHERE and ID of its row."""
+        return ~shipment.load.number, 0, shipment.id
+
+    def completion(self, number: int, place: int) -> ShipmentDelivery:
+        """That the shipment of this number has ended, as row ``place`` of the completions says."""
+        return ShipmentDelivery(number, int(self._completions[place, served.TIME_PS]))
+
+    def charge_to(self, layers: int) -> None:
+        """Count what the machine sends for each of so many layers."""
+        self._charged = np.zeros((layers, self._charged.shape[1]), np.int64)
+        self._tell()
+
+    @property
+    def charged(self) -> Any:
+        """By layer: of each level flits times links and flits times routers, shape (layers, 2 levels)."""
+        return self._charged
+
+    def make_room(self) -> None:
+        """Make what room the compiled code lacks."""
+        lacking = int(self._header[self._compiled.LACKING])
+        if self._header[self._compiled.BROKEN_OFF]:
+            self._engine.make_room()
+        while lacking > 0:
+            lacking -= self._grow()
+        self._header[self._compiled.LACKING] = 0
+        self._tell()
 
     @property
     def stats(self) -> NetworkStats:
@@ -242,31 +217,49 @@ class Network:
             busiest_share=max(taken, default=0.0) / max(1, cycles),
         )
 
-    def _run(self, until: int) -> int:
-        """Up to the first end, or so far that something must have moved. Raises SimulationError when nothing has."""
-        limit = self._next_end + STUCK_CYCLES
-        if limit >= until:
-            count, self._next_end = self._engine.advance(until, stops=True)
-            return count
-        state = self._engine.state
-        before = engine.progress(state)
-        count, self._next_end = self._engine.advance(limit, stops=True)
-        if engine.now(state) >= limit and before[0] and before == engine.progress(state):
-            raise SimulationError(f"network {self.spec.name}: {before[0]} messages stand still")
-        return count
+    @property
+    def _now_ps(self) -> int:
+        """The time reached."""
+        return int(self._header[self._compiled.NOW_PS])
 
-    def _delivered(self, slot: int) -> ShipmentDelivery:
-        number = int(self._keys[slot]) & ((1 << ID_BITS) - 1)
-        self._spare += self._sent.pop(number)
-        return ShipmentDelivery(number, self._now_ps)
-
-    def _grow(self) -> None:
-        """Double the records, at least so that every node can have a message under way to every other one."""
+    def _grow(self) -> int:
+        """Double the records, at least so that every node can have a message under way to every other one; how many
+        more there are."""
         more = max(FIRST_MESSAGES, self._engine.state.messages.size, len(self.topology.nodes))
         self._engine.state = engine.with_more(self._engine.state, more)
-        self._spare += more
-        messages = self._engine.state.messages
-        self._keys, self._ended = messages["key"], messages["ended"]
+        self._header[self._compiled.UNUSED] += more
+        none = np.zeros(more, np.int64)
+        self._used, self._tickets = np.concatenate([self._used, none]), np.concatenate([self._tickets, none])
+        self._completions = np.zeros((len(self._used), served.COMPLETION_WIDTH), np.int64)
+        return more
+
+    def _model(self) -> NetworkModel:
+        loads = self._loads
+        return self._compiled.NetworkModel(
+            header=self._header,
+            completions=self._completions,
+            loads=loads.loads,
+            rows=loads.rows,
+            routes=loads.routes,
+            parts=loads.parts,
+            route_fans=loads.route_fans,
+            fans=loads.fans,
+            copies=loads.copies,
+            facts=loads.facts,
+            made=loads.made,
+            chain=loads.chain,
+            used=self._used,
+            tickets=self._tickets,
+            charged=self._charged,
+            sources=self._compiled.SILENT,
+            state=self._engine.state,
+        )
+
+    def _tell(self) -> None:
+        """Tell the compiled code where its arrays lie, if some are others now."""
+        model = self._model()
+        if any(now is not before for now, before in zip(model, self._table.value, strict=True)):
+            self._table.write(model)
 
 
 def _parameters(spec: Noc) -> RouterParameters:

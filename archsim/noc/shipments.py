@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class MessageLoad(NamedTuple):
-    """Batches as a network knows them, wherever in time they are sent.
+    """Batches as a network knows them, wherever in time they are sent; ``number``: there.
 
     ``least_cycles``: from the first edge at which they are there to the end, ``least_ps``: from when they are
     submitted, what they take at least. ``passed``: their flits (headers too) times the links that they pass, those from
     and to nodes not among them, and times the routers; of nested networks for each, innermost first, without the wires
-    between them. ``rows``, ``records``: for the network's compiled code.
+    between them.
     """
 
+    number: int
     least_cycles: int
     least_ps: int
     passed: tuple[tuple[int, int], ...]
-    rows: Any
-    records: int
 
 
 class Shipment(NamedTuple):

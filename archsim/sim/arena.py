@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from archsim.base.served import REQUEST_WIDTH
 from archsim.sim.compiled import layout as k
 from archsim.sim.compiled.exact import Exact
 
@@ -18,7 +19,8 @@ WIDTHS = {
     "DEMANDS": k.DEMAND_WIDTH, "STREAMS": k.STREAM_WIDTH, "SHARES": k.SHARE_WIDTH, "CONFLICTS": k.CONFLICT_WIDTH,
     "FLOWS": k.FLOW_WIDTH, "PORTS": k.PORT_WIDTH, "MEMBERS": k.MEMBER_WIDTH, "EVENTS": k.EVENT_WIDTH,
     "CROSSINGS": k.CROSSING_WIDTH, "ASKED": k.ASKED_WIDTH, "TOLD": k.TOLD_WIDTH, "RECORDS": k.RECORD_WIDTH,
-    "PHASES": k.PHASE_WIDTH, "STREAMED": k.STREAMED_WIDTH, "SCRATCH": k.SCRATCH_WIDTH,
+    "PHASES": k.PHASE_WIDTH, "STREAMED": k.STREAMED_WIDTH, "SCRATCH": k.SCRATCH_WIDTH, "MODELS": k.MODEL_WIDTH,
+    "REQUESTS": REQUEST_WIDTH, "TICKETS": k.TICKET_WIDTH, "BEGUN": k.BEGUN_WIDTH, "PARCELS": k.PARCEL_WIDTH,
 }  # fmt: skip
 
 

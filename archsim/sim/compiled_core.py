@@ -24,6 +24,7 @@ from archsim.sim.compiled.text import write_key
 from archsim.sim.events import Event, EventLoop, ProcessBody
 from archsim.sim.given_up import GivenUpError
 from archsim.sim.plan_rows import OWN_MOST, SHARED, PlanRows
+from archsim.sim.models_beside import ModelsBeside
 from archsim.sim.program_tables import ProgramTables, commands_in
 from archsim.sim.protocols import PlanFacts, StreamFacts
 from archsim.sim.tokens import TokenArrival, TokenSink
@@ -125,11 +126,12 @@ class CompiledCore:
         self._outside: dict[int, TokenSink] = {}
         self._awake = False
         self.submits_ps = 0  # nothing is asked of a model before
+        self.models_ps = ModelsBeside.IDLE_PS  # its own models complete nothing before
         self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
         self.arena = self._built(commands_in(tables.queues))
         self.arena.m[k.LEAST_SETUP_PS] = least_setup_ps
         self._rows = PlanRows(self.arena, facts_of, trace)
-        event_loop.join(self)
+        self._models = ModelsBeside(self.arena, event_loop.join(self), len(tables.layers))
 
     def _built(self, commands: int) -> Arena:
         tables, queues = self.tables, len(self.tables.queues)
@@ -147,6 +149,7 @@ class CompiledCore:
             "DIRTY": ports, "EVENTS": 64 * queues + 4096, "CROSSINGS": 16 * queues, "ASKED": 64 * queues + 4096,
             "TOLD": 64 * queues + 4096, "COUNTS": PLANS, "RECORDS": room, "PHASES": 4 * room,
             "STREAMED": 4 * room if self._trace else 64 * queues + 4096, "SCRATCH": most, "KEY": k.KEY_WIDTH,
+            **ModelsBeside.rooms(queues),
         }  # fmt: skip
         numbers = {
             "CLOCK": max(1, len(tables.rows["CLOCKS"])), "STREAM": PLANS, "SHARE": 64 * PLANS, "CONFLICT": 16 * PLANS,
@@ -202,8 +205,24 @@ class CompiledCore:
     def run_ahead(self, until_ps: int) -> int:
         """Run the instants up to ``until_ps``, in which nobody else does anything; the instant reached: the first in
         which something is asked of Python, else the last one."""
-        self._run(until_ps)
+        self.arena.m[k.NOW] = self._event_loop.now
+        self._run(until_ps, k.AHEAD)
         return int(self.arena.m[k.NOW])
+
+    def run_model(self, until_ps: int) -> None:
+        """Run the first of the models to what it completes, up to ``until_ps``."""
+        self.arena.m[k.NOW] = self._event_loop.now
+        self._run(until_ps, k.MODELS_ALONE)
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether something was asked of the models in the present instant."""
+        return bool(self.arena.m[k.REQUEST_COUNT])
+
+    def request(self, model: int, order: tuple[int, ...], request: Any) -> None:
+        """Ask a model for something at the end of this instant; the event loop is told when it has ended."""
+        rank, index, number = order
+        self.tell(k.HAVE_REQUEST, self._models.numbers[model], rank, index, number, *self._models.row(model, request))
 
     def wake(self) -> None:
         """Have the machine go on within the present instant."""
@@ -231,27 +250,32 @@ class CompiledCore:
     def _go_on(self) -> None:
         self._awake = False
         self.arena.m[k.NOW] = self._event_loop.now
-        self._run(self._event_loop.now)
+        self._run(self._event_loop.now, k.WITHIN)
 
-    def _run(self, until_ps: int) -> None:
+    def _run(self, until_ps: int, how: int) -> None:
         arena = self.arena
         if self._told:
             self._hand_over()
         while True:
-            asked = run(arena.m, arena.x, arena.r, until_ps)
+            asked = run(arena.m, arena.x, arena.r, until_ps, how)
             failed = int(arena.m[k.FAILED])
-            if failed not in (k.FINE, k.FULL):
+            if failed not in (k.FINE, k.FULL, k.MODEL_FULL):
                 raise GivenUpError(f"reason {failed}")
             if failed == k.FINE:
                 break
-            self._more_room()
+            if failed == k.MODEL_FULL:
+                self._models.make_room()
+            else:
+                self._more_room()
+            arena.m[k.FAILED] = k.FINE
         m = arena.m
         self.submits_ps = int(m[k.SUBMITS_PS])
+        models_ps = int(m[k.MODELS_PS])
+        self.models_ps = models_ps if models_ps < k.NEVER else ModelsBeside.IDLE_PS
         self.next_ps = int(m[m[k.EVENTS_AT]]) if m[k.EVENT_COUNT] else IDLE_PS
         if asked:
             self._event_loop.reach(int(m[k.NOW]))
             self._answer(arena.table("ASKED")[:asked].tolist())
-            self.wake()
 
     def _more_room(self) -> None:
         arena, m = self.arena, self.arena.m
@@ -261,16 +285,20 @@ class CompiledCore:
         for name, (count, times) in needs.items():
             arena.room(name, int(arena.m[count]) + times * most)
         self._rooms(arena)
-        arena.m[k.FAILED] = k.FINE
+        self._models.more_tickets(most)
 
     # ---- what the machine asks
 
     def _answer(self, asked: Iterable[list[int]]) -> None:
         for kind, what, a, b, c, d in asked:
+            if kind == k.COMPLETED:
+                self._event_loop.completed(*self._models.completed(what, a, b))
+                continue
+            self.wake()
             if kind == k.WANT_PLAN:
                 self._plan(what)
             elif kind == k.WANT_TRANSFERS:
-                self._transfer(what, a, b, c)
+                self._transfer(what, a, b, c, d)
             elif kind == k.WANT_FOREIGN:
                 self._event_loop.start(self._foreign(what, self._step(what)))
             elif kind == k.FLOW_ENDED:
@@ -332,16 +360,21 @@ class CompiledCore:
         for plan in range(len(self._bills)):
             self.tell(k.HAVE_PLAN, k.NONE, plan)
 
-    def _transfer(self, q: int, plan: int, address: int, index: int) -> None:
-        """Start what the move of a queue does in DRAM and on the network; ``plan``: NONE where each is begun anew."""
+    def _transfer(self, q: int, plan: int, address: int, index: int, begun: int) -> None:
+        """Start what the move of a queue does in DRAM and on the network; ``plan``: NONE where each is begun anew,
+        ``begun``: NONE where it has not been begun yet."""
         if plan == k.NONE:
             self._transfer_anew(q)
             return
         mover = self._movers[q]
-        move = mover.moves.get(plan)
-        if move is None:
+        if begun == k.NONE:
             engine: Any = self._engines[q]
-            move = mover.moves[plan] = engine.outer(self._step(q))
+            mover.moves[plan] = engine.outer(self._step(q))
+            if self._models.begin(q, plan, engine.rank, mover.moves[plan].parcels()):
+                del mover.moves[plan]
+                self.tell(k.HAVE_BEGUN, q, address)
+                return
+        move = mover.moves[plan]
         layer = self._layers[int(self.arena.m[self._queue_at(q) + k.CURRENT])]
         move.begin(address, index, layer, mover.leg_ended, mover.travelled)
 

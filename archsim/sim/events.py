@@ -65,7 +65,10 @@ class SideModel(Protocol):
 
 
 class AheadMachine(Protocol):
-    """A machine that shares the loop's instants: what it does in one may make events of that instant."""
+    """A machine that shares the loop's instants: what it does in one may make events of that instant.
+
+    It runs the models that are in compiled code too (``base.served``), whoever asks them for something.
+    """
 
     @property
     def next_ps(self) -> int:
@@ -74,6 +77,20 @@ class AheadMachine(Protocol):
     @property
     def submits_ps(self) -> int:
         """Before when it gives no model anything to do."""
+
+    @property
+    def models_ps(self) -> int:
+        """Before when its models complete nothing."""
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether something was asked of its models in the present instant."""
+
+    def request(self, model: int, order: tuple[int, ...], request: Any) -> None:
+        """Ask one of its models for something at the end of this instant; ``EventLoop.completed`` is called then."""
+
+    def run_model(self, until_ps: int) -> None:
+        """Run the first of its models to what it completes, up to ``until_ps``."""
 
     def run_ahead(self, until_ps: int) -> int:
         """Run by itself up to ``until_ps``, or to the first instant in which others have something to do then; the
@@ -86,10 +103,11 @@ class AheadMachine(Protocol):
 class _Port:
     """A model with the requests handed to it in the present instant and those under way.
 
-    ``next_ps``: a lower bound of the next completion, IDLE_PS when nothing is under way.
+    ``next_ps``: a lower bound of the next completion, IDLE_PS when nothing is under way, or where the machine that
+    shares the instants runs the model (``is_compiled``).
     """
 
-    __slots__ = ("earliest", "model", "next_ps", "pending", "waiting")
+    __slots__ = ("earliest", "is_compiled", "model", "next_ps", "pending", "waiting")
 
     def __init__(self, model: SideModel) -> None:
         self.model = model
@@ -97,6 +115,7 @@ class _Port:
         self.waiting: dict[int, tuple[Event, ClockDomain]] = {}  # request -> who waits, on edges of which clock
         self.earliest: list[tuple[int, int]] = []  # heap of (no end before, request), also of requests that have ended
         self.next_ps = IDLE_PS
+        self.is_compiled = False
 
     def look_ahead(self) -> None:
         """Find ``next_ps`` anew, after the model was given requests or was run."""
@@ -143,9 +162,12 @@ class EventLoop:
         self._settling: list[Callable[[], None]] = []
         self._machine: AheadMachine | None = None
 
-    def join(self, machine: AheadMachine) -> None:
-        """Let a machine share the loop's instants; one at most."""
+    def join(self, machine: AheadMachine) -> dict[int, Any]:
+        """Let a machine share the loop's instants, one at most; the models that it runs from now on, by number."""
         self._machine = machine
+        for port in self._ports:
+            port.is_compiled = hasattr(port.model, "compiled")
+        return {number: port.model for number, port in enumerate(self._ports) if port.is_compiled}
 
     def reach(self, time_ps: int) -> None:
         """The machine has run ahead to this instant."""
@@ -195,13 +217,21 @@ class EventLoop:
         undercut, which spares looking at the model before.
         """
         port = self._ports[model]
+        done = Event(self._env)
+        port.waiting[request.id] = (done, clock)
+        if port.is_compiled and self._machine is not None:
+            self._machine.request(model, order, request)
+            return done
         if not port.pending:
             self._submitters.append(port)
         port.pending.append((order, request))
-        done = Event(self._env)
-        port.waiting[request.id] = (done, clock)
         heappush(port.earliest, (self.now + least_ps, request.id))
         return done
+
+    def completed(self, model: int, completion: SideCompletion) -> None:
+        """The machine's model has completed what Python waits for: let it happen, at an edge of who does."""
+        done, clock = self._ports[model].waiting.pop(completion.id)
+        _schedule(done, clock.at_or_after(completion.time_ps) - self.now, URGENT, completion)
 
     def run(self) -> None:
         """Run until nothing can happen any more: all processes have ended or are blocked for good."""
@@ -212,11 +242,15 @@ class EventLoop:
                 self._drain()
             if self._submitters:
                 self._hand_over()
+            if self._machine is not None and self._run_ahead(self._machine):
+                continue
             self._run_models()
             next_ps = self._next_ps()
             if next_ps >= HORIZON_PS:
                 return
-            self.now = env._now = self._ahead() if self._is_first(next_ps) else next_ps
+            if self._is_first(next_ps):
+                continue
+            self.now = env._now = next_ps
             self._drain()
             if self._machine is not None and self._machine.next_ps == self.now:
                 self._machine.wake()
@@ -237,12 +271,13 @@ class EventLoop:
         queue = self._env._queue
         return self._machine is not None and (not queue or next_ps < queue[0][0])
 
-    def _ahead(self) -> int:
-        """Let the machine run by itself; the instant reached."""
-        assert self._machine is not None
+    def _run_ahead(self, machine: AheadMachine) -> bool:
+        """Let the machine run by itself up to what others have to do; whether it wants to go on within the instant."""
         queue = self._env._queue
         first_ps = min([int(queue[0][0]) if queue else HORIZON_PS, *(port.next_ps for port in self._ports)])
-        return self._machine.run_ahead(first_ps - 1)
+        if machine.has_requests or machine.next_ps < first_ps or machine.models_ps < first_ps:
+            self.now = self._env._now = machine.run_ahead(first_ps - 1)
+        return bool(self._settling)
 
     def _drain(self) -> None:
         """Let all events of the present instant happen."""
@@ -269,11 +304,11 @@ class EventLoop:
 
     def _run_models(self) -> None:
         """Run the models up to the next event and schedule what completes before or at it."""
-        queue = self._env._queue
+        queue, machine = self._env._queue, self._machine
         while True:
             bound = int(queue[0][0]) if queue else HORIZON_PS
-            if self._machine is not None:
-                bound = min(bound, self._machine.submits_ps)
+            if machine is not None:
+                bound = min(bound, machine.submits_ps)
             first = None
             first_ps = limit = bound
             for port in self._ports:
@@ -281,9 +316,12 @@ class EventLoop:
                     first, first_ps, limit = port, port.next_ps, first_ps
                 else:
                     limit = min(limit, port.next_ps)
-            if first is None:
+            if machine is not None and machine.models_ps <= bound and (first is None or machine.models_ps < first_ps):
+                machine.run_model(min(first_ps, limit))
+            elif first is None:
                 return
-            self._deliver(first, limit)
+            else:
+                self._deliver(first, limit if machine is None else min(limit, machine.models_ps))
 
     def _deliver(self, port: _Port, bound: int) -> None:
         completions = port.model.advance(bound)

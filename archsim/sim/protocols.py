@@ -90,6 +90,19 @@ class PlanFacts(NamedTuple):
     outer: int | None = None
 
 
+class Parcel(NamedTuple):
+    """What a move asks of a model that runs in compiled code: ``what``, as the model knows it, ``shift`` bytes from
+    where its outer operand begins. ``model``: its number in the event loop; ``number``: of those of the move; whether
+    it ``travels`` over a network, or is a transfer of a DRAM.
+    """
+
+    model: int
+    what: int
+    number: int
+    shift: int
+    travels: bool
+
+
 class Engine(Protocol):
     """Runs one command at a time."""
 

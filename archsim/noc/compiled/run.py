@@ -15,7 +15,7 @@ from archsim.noc.compiled.records import MADE, NEVER, NOW, QUIET, SLOW_DIMS, UND
 from archsim.noc.compiled.shipping import bound
 from archsim.noc.compiled.switching import guess, send_guessed, switch
 
-_SILENT = PacketSources(0.0, 1, np.zeros(0, np.int64), np.zeros(0, np.int64))
+SILENT = PacketSources(0.0, 1, np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def advance(state: Any, until: int, *, stops: bool = False) -> tuple[int, int]:
@@ -24,18 +24,18 @@ def advance(state: Any, until: int, *, stops: bool = False) -> tuple[int, int]:
     ``stops``: at the end of the first cycle in which a shipment ends. Returns how many of ``state.done`` ended in it,
     and a cycle before which no further one can, NEVER where none is left.
     """
-    found: tuple[int, int] = _advance(state, _SILENT, False, stops, until)
+    found: tuple[int, int] = run(state, SILENT, False, stops, until)
     return found
 
 
 def advance_random(state: Any, sources: PacketSources, until: int) -> None:
     """Run to cycle ``until`` with synthetic traffic, or until there might be no room for another cycle's messages."""
-    _advance(state, sources, True, False, until)
+    run(state, sources, True, False, until)
 
 
 @entry
 @njit
-def _advance(state: Any, sources: Any, synthetic: bool, stops: bool, until: int) -> tuple[int, int]:
+def run(state: Any, sources: Any, synthetic: bool, stops: bool, until: int) -> tuple[int, int]:
     """One loop for both, so that it is compiled once."""
     counts = state.counts
     now = counts[NOW]

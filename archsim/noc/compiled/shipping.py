@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import entry, inlined, njit
+from archsim.base.jit import inlined, njit
 from archsim.noc.compiled.records import (
     ASKS,
     AT_SOURCE,
@@ -23,17 +23,18 @@ from archsim.noc.compiled.records import (
 )
 
 
-@entry
 @njit
-def take_in(state: Any, fans: Any, copies: Any, rows: Any, time: int, after: int, key: int) -> None:
+def take_in(
+    state: Any, fans: Any, copies: Any, rows: Any, begin: int, end: int, time: int, after: int, key: int
+) -> None:
     """Write the records of a shipment, for which there is room, and let those come at ``time`` that wait for nothing.
 
-    ``rows``: (fan, flits of payload, PLAIN | ASKS | LED) of each message.
+    ``rows`` from ``begin`` up to ``end``: (fan, flits of payload, PLAIN | ASKS | LED) of each message.
     """
     counts, messages = state.counts, state.messages
     first, before, request, led = NO_INDEX, NO_INDEX, NO_INDEX, NO_INDEX
     parts = 0
-    for row in range(rows.shape[0]):
+    for row in range(begin, end):
         fan, flits, role = fans[rows[row, 0]], rows[row, 1], rows[row, 2]
         for place in range(fan.first, fan.first + fan.copies):
             number = INDEX(counts[SPARE])

@@ -11,13 +11,24 @@ from archsim.sim.compiled import layout as k
 @njit
 def put(m: Any, time_ps: int, kind: int, what: int, version: int) -> None:
     """Let something happen at ``time_ps``."""
+    m[k.ORDER] += 1
+    _put(m, time_ps, m[k.ORDER], kind, what, version)
+
+
+@njit
+def put_first(m: Any, time_ps: int, kind: int, what: int) -> None:
+    """Let something happen at ``time_ps``, before all that is not put there so."""
+    m[k.ORDER] += 1
+    _put(m, time_ps, m[k.ORDER] - k.NEVER, kind, what, 0)
+
+
+@njit
+def _put(m: Any, time_ps: int, order: int, kind: int, what: int, version: int) -> None:
     place, events = m[k.EVENT_COUNT], m[k.EVENTS_AT]
     if place >= m[k.EVENT_ROOM]:
         m[k.FAILED] = k.LOST
         return
     m[k.EVENT_COUNT] += 1
-    m[k.ORDER] += 1
-    order = m[k.ORDER]
     row = events + place * k.EVENT_WIDTH
     while place:
         place = (place - 1) >> 1

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from archsim.base import served
 from archsim.base.jit import entry, njit
 from archsim.sim.compiled import layout as k
-from archsim.sim.compiled import ports, tokens
+from archsim.sim.compiled import models, ports, tokens
 from archsim.sim.compiled.clocks import cycle_at, edge
 from archsim.sim.compiled.events import drop_first, put
 from archsim.sim.compiled.settle import settle
@@ -15,8 +16,9 @@ from archsim.sim.compiled.text import address, find_plan, insert_plan, key_of, n
 
 @entry
 @njit
-def run(m: Any, x: Any, r: Any, until: int) -> int:
-    """Take in what Python tells of the present instant, then run the instants up to ``until``.
+def run(m: Any, x: Any, r: Any, until: int, how: int) -> int:
+    """Take in what Python tells of the present instant, then go on: WITHIN it; AHEAD, the instants up to ``until`` and
+    the models before; or the model alone that is next, up to ``until``.
 
     Returns how much is asked of Python, in the present instant then. Stops early when something has FAILED; FULL: there
     is no room for what the next instant may write: make more, set it back and go on. ``m``, ``x``, ``r``: see layout.
@@ -25,6 +27,8 @@ def run(m: Any, x: Any, r: Any, until: int) -> int:
     for number in range(m[k.TOLD_COUNT]):
         _take_in(m, x, r, m[k.TOLD_AT] + number * k.TOLD_WIDTH)
     m[k.TOLD_COUNT] = 0
+    if how == k.MODELS_ALONE:
+        models.run_first(m, until)
     while not m[k.FAILED]:
         if m[k.EVENT_COUNT] and m[m[k.EVENTS_AT]] <= m[k.NOW]:
             _happen(m, x, r)
@@ -32,27 +36,45 @@ def run(m: Any, x: Any, r: Any, until: int) -> int:
             break
         elif m[k.DIRTY_COUNT]:
             settle(m, x, r)
-        elif m[k.EVENT_COUNT] and m[m[k.EVENTS_AT]] <= until:
-            if _short(m):
-                m[k.FAILED] = k.FULL
-            else:
-                m[k.NOW] = m[m[k.EVENTS_AT]]
-        else:
+        elif how != k.AHEAD or not _end_instant(m, until):
             break
-    _look_ahead(m)
+    m[k.SUBMITS_PS], m[k.MODELS_PS] = _submits_ps(m), models.first_ps(m)
     return int(m[k.ASKED_COUNT])
 
 
 @njit
-def _look_ahead(m: Any) -> None:
-    """Find SUBMITS_PS, before which nothing is asked of a DRAM or a network: a move asks when it is ready, and one that
-    has not begun yet is ready its descriptor later."""
+def _end_instant(m: Any, until: int) -> bool:
+    """All of the present instant has happened: hand over what is asked of models, run them to the next one, and go on
+    to that; whether there is one up to ``until``."""
+    if m[k.REQUEST_COUNT]:
+        models.hand_over(m)
+        return True
+    next_ps = m[m[k.EVENTS_AT]] if m[k.EVENT_COUNT] else k.NEVER
+    model_ps = models.first_ps(m)
+    if model_ps <= until:
+        bound_ps = min(until + 1, _submits_ps(m))
+        if model_ps <= bound_ps:
+            models.run_first(m, bound_ps)
+            return True
+    if next_ps > until:
+        return False
+    if _short(m):
+        m[k.FAILED] = k.FULL
+    else:
+        m[k.NOW] = next_ps
+    return True
+
+
+@njit
+def _submits_ps(m: Any) -> int:
+    """Before when nothing is asked of a DRAM or a network: a move asks when it is ready, and one that has not begun yet
+    is ready its descriptor later."""
     events, first = m[k.EVENTS_AT], k.NEVER
     for event in range(m[k.EVENT_COUNT]):
         row = events + event * k.EVENT_WIDTH
         after = 0 if m[row + 2] == k.QUEUE_READY else m[k.LEAST_SETUP_PS]
         first = min(first, m[row] + after)
-    m[k.SUBMITS_PS] = first
+    return int(first)
 
 
 @njit
@@ -64,6 +86,8 @@ def _short(m: Any) -> bool:
         or m[k.PHASE_COUNT] + 5 * most > m[k.PHASE_ROOM]
         or m[k.STREAMED_COUNT] + m[k.MOST_DEMANDS] * most > m[k.STREAMED_ROOM]
         or m[k.EVENT_COUNT] + 4 * most > m[k.EVENT_ROOM]
+        or m[k.REQUEST_COUNT] + m[k.MOST_PARCELS] * most > m[k.REQUEST_ROOM]
+        or m[k.TICKETS_OUT] + m[k.MOST_PARCELS] * most > m[k.TICKET_ROOM]
     )
     return short
 
@@ -82,6 +106,8 @@ def _happen(m: Any, x: Any, r: Any) -> None:
         tokens.arrive(m, what)
     elif kind == k.QUEUE_READY:
         _move(m, x, r, what)
+    elif kind == k.LEG_ENDS or kind == k.TRAVEL_ENDS:
+        _end_parcel(m, x, r, what, kind)
     elif m[m[k.QUEUES_AT] + what * k.QUEUE_WIDTH + k.STATE] == k.IDLE or _start(m, x, r, what):
         _go_on(m, x, r, what)
 
@@ -112,8 +138,32 @@ def _take_in(m: Any, x: Any, r: Any, row: int) -> None:
         _go_on(m, x, r, what)
     elif kind == k.BEGIN_FLOW:
         ports.begin(m, x, r, what, m[row + 2], m[row + 3], m[row + 4], k.NONE)
+    elif kind == k.HAVE_BEGUN:
+        models.begin(m, what, models.begun(m, what, m[queue + k.PLAN]), m[row + 2])
+    elif kind == k.HAVE_REQUEST:
+        _request(m, what, row + 2)
     else:
         tokens.give(m, m[row + 2], what, m[row + 3], m[row + 4], m[row + 5], m[row + 6])
+
+
+@njit
+def _request(m: Any, model: int, row: int) -> None:
+    """A request of Python's: rank, index and number, what, where and the number of it."""
+    found = models.request(m, model, k.FOR_PYTHON, m[row + 5])
+    m[found + served.RANK], m[found + served.INDEX], m[found + served.NUMBER] = m[row], m[row + 1], m[row + 2]
+    m[found + served.WHAT], m[found + served.WHERE], m[found + served.ID] = m[row + 3], m[row + 4], m[row + 5]
+    m[found + served.LAYER] = k.NONE
+
+
+@njit
+def _end_parcel(m: Any, x: Any, r: Any, q: int, kind: int) -> None:
+    """Something that the move of queue ``q`` asked of a model has ended."""
+    queue = m[k.QUEUES_AT] + q * k.QUEUE_WIDTH
+    if kind == k.LEG_ENDS:
+        m[queue + k.BEAT_PS] = max(m[queue + k.BEAT_PS], m[k.NOW])
+    else:
+        m[queue + k.TRAVEL_BEAT_PS], m[queue + k.TRAVEL_FLIT_PS] = 0, m[k.NOW]
+    _part_done(m, x, r, q)
 
 
 @njit
@@ -195,9 +245,12 @@ def _move(m: Any, x: Any, r: Any, q: int) -> None:
         outer, at = m[plan + k.OUTER], 0
         if outer >= 0:
             at = address(m, q, m[m[k.COMMANDS_AT] + m[queue + k.CURRENT] * k.COMMAND_WIDTH + k.OPERANDS] + outer)
-        tokens.ask(
-            m, k.WANT_TRANSFERS, q, m[queue + k.PLAN] if outer != k.SEVERAL else k.NONE, at, m[queue + k.INDEX], 0
-        )
+        row = models.begun(m, q, m[queue + k.PLAN]) if outer != k.SEVERAL else k.NONE
+        if row != k.NONE and m[row + k.BEGUN_RANK] != k.BY_PYTHON:
+            models.begin(m, q, row, at)
+        else:
+            known = m[queue + k.PLAN] if outer != k.SEVERAL else k.NONE
+            tokens.ask(m, k.WANT_TRANSFERS, q, known, at, m[queue + k.INDEX], row)
     ports.begin(m, x, r, q, m[plan + k.STREAM], m[queue + k.CORE], m[queue + k.CLOCK], q)
 
 
