@@ -47,7 +47,6 @@ class DramMove:
 
         dram.submit((rank, index, 0), leg.shape, at, clock, engine=asker).callbacks.append(end)
 
-
     def parcels(self) -> None:
         """Python asks for it."""
 

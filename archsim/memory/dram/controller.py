@@ -12,20 +12,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from archsim.base import served
 from archsim.base.errors import ConfigError, SimulationError
+from archsim.base.served import CompiledModel
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
 from archsim.memory.dram import state
 from archsim.memory.dram.compiled.records import (
     LISTED,
-    NEVER,
-    NEXT_PS,
-    NONE,
+    MOVED,
     NOW_PS,
-    REQUEST_WIDTH,
+    OUTSIDE,
     USEFUL_READ,
     USEFUL_WRITTEN,
+    DramState,
 )
 from archsim.memory.dram.interface import BurstAsker, DramCounters, RowList, Transfer, TransferCompletion
 from archsim.memory.dram.region_records import folded, listed_words, shape_words
@@ -51,6 +52,7 @@ class DramController:
         interleave_bytes: int | None = None,
         log: bool = False,
     ) -> None:
+        from archsim.base.addressed import WordTable, called  # the compiler is slow to import: only now
         from archsim.memory.dram.compiled import serve, slots
 
         policy = policy or ControllerPolicy()
@@ -60,13 +62,15 @@ class DramController:
         self.policy = policy
         self.mapping = mapping or by_name(DEFAULT, dram.device)
         self._clock = ClockDomain(dram.device.clock_hz)
-        self._submit, self._run, self._layout = slots.submit, serve.advance, state
-        self._realign = serve.realign
-        self._state = state.initial(dram, self.policy, self.mapping, interleave, log=log)
+        self._layout = state
+        self._table = WordTable(state.initial(dram, self.policy, self.mapping, interleave, log=log))
+        self._realign, self._called = serve.realign, called
+        self._addresses = self._table.entry(slots.submit), self._table.entry(serve.advance)
+        self._submit, self._advance = map(called, self._addresses)
         self._shapes: dict[Any, int] = {}  # numbers
-        self._staged_words = 0  # of lists in the present instant
         self._askers: dict[BurstAsker, int] = {}  # first words
         self._submitted_ps = 0
+        self.is_traced = False
 
     @property
     def peak_bytes_per_s(self) -> Fraction:
@@ -89,28 +93,36 @@ class DramController:
         reached_ps = max(self._now_ps, self._submitted_ps)
         if at_ps < reached_ps:
             raise SimulationError(f"DRAM: transfer submitted at {at_ps} ps, after the memory reached {reached_ps} ps")
-        self._submitted_ps, self._staged_words = at_ps, 0
-        rows = np.array([self._request(transfer) for transfer in transfers], np.int64).reshape(-1, REQUEST_WIDTH)
+        self._submitted_ps = at_ps
+        rows = np.zeros((len(transfers), served.REQUEST_WIDTH), np.int64)
+        for row, transfer in zip(rows, transfers, strict=True):
+            what, where, number = self.request(transfer)
+            row[served.TICKET :] = number, served.NONE, what, where, number
         taken = 0
         while taken < len(rows):
-            taken += self._submit(self._state, at_ps, rows[taken:], len(rows) - taken)
+            rest = rows[taken:]
+            taken += self._submit(self._table.address, at_ps, rest.ctypes.data, len(rest))
             if taken < len(rows):
                 folded(transfers[taken], self.dram.capacity_bytes)
-                self._state = self._layout.grown(self._state)
+                self.make_room()
 
     def advance(self, until_ps: int) -> list[TransferCompletion]:
         """Run to the first instant <= ``until_ps`` with a completion and return all of that instant, or []."""
         if until_ps < self._now_ps:
             raise SimulationError(f"DRAM: told to run to {until_ps} ps, already at {self._now_ps} ps")
-        count = self._run(self._state, until_ps)
-        return [_completion(*row) for row in self._state.completions[:count].tolist()]
+        count = self._advance(self._table.address, until_ps, 0, 0)
+        while count == served.NO_ROOM:
+            self.make_room()
+            count = self._advance(self._table.address, until_ps, 0, 0)
+        return [_completion(*row) for row in self._state.completions[:count, :-1].tolist()]
 
     def in_turns(self, transfers: Sequence[Transfer], most: int) -> int:
         """The end of all of ``transfers``, in ps, with ``most`` under way at a time from time 0 on: each is submitted
         when one before it has ended. Nothing else may have been submitted."""
         self.submit(0, transfers[:most])
         first, end_ps = most, 0
-        while ended := self.advance(NEVER - 1):
+        while self.next_event_ps() is not None:
+            ended = self.advance(served.NEVER)
             end_ps = ended[0].time_ps
             self.submit(end_ps, transfers[first : first + len(ended)])
             first += len(ended)
@@ -118,8 +130,56 @@ class DramController:
 
     def next_event_ps(self) -> int | None:
         """A lower bound of the next completion; None when nothing is under way."""
-        next_ps = int(self._state.header[NEXT_PS])
-        return None if next_ps == NEVER else next_ps
+        next_ps = int(self._state.header[served.NEXT_PS])
+        return None if next_ps == served.NEVER else next_ps
+
+    # ---- in the compiled machine (``base.served``)
+
+    def compiled(self) -> CompiledModel:
+        """Where its compiled code and its memory lie."""
+        places = (int(array.ctypes.data) for array in (self._state.completions, self._state.header))
+        return CompiledModel(*self._addresses, self._table.address, *places)
+
+    def request(self, transfer: Transfer) -> tuple[int, int, int]:
+        """What a request of Python's says: WHAT, WHERE and ID of its row."""
+        if transfer.rows is not None:
+            return LISTED, self._staged(transfer, transfer.rows), transfer.id
+        return self.shape(transfer), transfer.address, transfer.id
+
+    def completion(self, number: int, place: int) -> TransferCompletion:
+        """That the transfer of this number has ended, as row ``place`` of the completions says."""
+        return _completion(number, *self._state.completions[place, 1:-1].tolist())
+
+    def charge_to(self, layers: int) -> None:
+        """Charge what the machine moves to so many layers."""
+        self._tell(self._layout.charging(self._state, layers, traces=self.is_traced))
+
+    @property
+    def charged(self) -> Any:
+        """What was moved for layers: (layers, 6) bytes on the pins read and written, row hits, misses and conflicts,
+        and activates."""
+        return self._state.charged
+
+    @property
+    def moved(self) -> Any:
+        """Transfers for layers, if it ``is_traced``: (transfers, 9) the fields of a Bandwidth behind its memory."""
+        return self._state.moved[: int(self._state.header[MOVED])]
+
+    def make_room(self) -> None:
+        """Make what room the compiled code lacks. Raises SimulationError for a transfer that leaves the memory."""
+        if self._state.header[OUTSIDE]:
+            raise SimulationError(f"DRAM: a transfer leaves the memory of {self.dram.capacity_bytes} B")
+        self._tell(self._layout.with_room(self._state))
+
+    @property
+    def _state(self) -> DramState:
+        state: DramState = self._table.value
+        return state
+
+    def _tell(self, state: DramState) -> None:
+        """Tell the compiled code where its arrays lie, if some are others now."""
+        if state is not self._table.value:
+            self._table.write(state)
 
     @property
     def _now_ps(self) -> int:
@@ -161,7 +221,7 @@ class DramController:
             raise SimulationError("DRAM: asked for its state while transfers are under way")
         now = self._clock.cycle(at_ps)
         if align:
-            self._realign(self._state, now)
+            self._called(self._table.entry(self._realign))(self._table.address, now, 0, 0)
         return self._layout.relative(self._state, self._askers.values(), now) + self._clock.phase(at_ps)
 
     @property
@@ -169,30 +229,22 @@ class DramController:
         """(n, 5) cycle, command, bank, row and column by channel; raises SimulationError when there were too many."""
         return self._layout.commands(self._state)
 
-    def _request(self, transfer: Transfer) -> tuple[int, ...]:
-        """The row of a request. Raises SimulationError for a transfer that is malformed."""
-        if transfer.rows is not None:
-            return (0, 0, 0, 0, transfer.id, NONE, LISTED, self._staged(transfer, transfer.rows), 0)
+    def shape(self, transfer: Transfer) -> int:
+        """The number of the shape of a transfer, wherever it begins. Raises SimulationError for a malformed one."""
         of_region = transfer.write, transfer.run_bytes, transfer.extents, transfer.strides
-        shape = self._shape((*of_region, transfer.outstanding, transfer.askers), transfer)
-        return (0, 0, 0, 0, transfer.id, NONE, shape, transfer.address, 0)
-
-    def _shape(self, key: Any, transfer: Transfer) -> int:
-        """The number of a shape."""
+        key = (*of_region, transfer.outstanding, transfer.askers)
         number = self._shapes.get(key)
         if number is None:
-            number = len(self._shapes)
             words = shape_words(transfer, *self._sizes, self._first_words(transfer))
-            self._state = self._layout.with_shape(self._state, number, words)
-            self._shapes[key] = number
+            number = self._shapes[key] = len(self._shapes)
+            self._tell(self._layout.with_shape(self._state, number, words))
         return number
 
     def _staged(self, transfer: Transfer, rows: RowList) -> int:
-        """Where the words of a list begin that is submitted now."""
-        first = self._staged_words
+        """Where the words of a list begin that is submitted now, behind those that are not taken yet."""
+        first = self._layout.next_staged(self._state)
         words = listed_words(transfer, rows, *self._sizes, self._first_words(transfer))
-        self._state = self._layout.with_staged(self._state, first, words)
-        self._staged_words += len(words)
+        self._tell(self._layout.with_staged(self._state, first, words))
         return first
 
     @property
@@ -203,16 +255,15 @@ class DramController:
         """The first words of the askers of a transfer, of whom nothing has come yet when they are new."""
         for asker in transfer.askers:
             if asker not in self._askers:
-                self._state, self._askers[asker] = self._layout.with_asker(self._state, asker.requests, asker.hz)
+                state, self._askers[asker] = self._layout.with_asker(self._state, asker.requests, asker.hz)
+                self._tell(state)
         return [self._askers[asker] for asker in transfer.askers]
 
 
 def _completion(
     number: int, time_ps: int, first_ps: int, write: int, useful: int, pin_bytes: int, *rest: int
 ) -> TransferCompletion:
-    hits, misses, conflicts, activates, asked_ps, _ = rest
-    rows = hits, misses, conflicts, activates
-    return TransferCompletion(number, time_ps, first_ps, bool(write), useful, pin_bytes, *rows, asked_ps)
+    return TransferCompletion(number, time_ps, first_ps, bool(write), useful, pin_bytes, *rest)
 
 
 def warm_up(dram: DramMemory) -> None:

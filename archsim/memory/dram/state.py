@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from archsim.base import served
 from archsim.base.arrays import IntArray
 from archsim.base.errors import SimulationError
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
@@ -17,6 +18,7 @@ from archsim.memory.dram.compiled import records as t
 FIRST_SLOTS = 16  # transfers under way before the arrays first grow
 FIRST_WORDS = 4096
 FIRST_SHAPES = 16
+FIRST_MOVED = 1024
 
 
 def initial(
@@ -30,10 +32,10 @@ def initial(
     logs["limit"] = k.LOG_ROOM if log else 0
     transfers = np.zeros(FIRST_SLOTS, t.TRANSFER)
     header = np.zeros(k.HEADER, np.int64)
-    header[k.NEXT_PS] = k.NEVER
+    header[served.NEXT_PS] = served.NEVER
     return t.DramState(
         header=header,
-        completions=np.zeros((FIRST_SLOTS, k.COMPLETION_WIDTH), np.int64),
+        completions=np.zeros((FIRST_SLOTS, served.COMPLETION_WIDTH), np.int64),
         rules=rules,
         spread=_spread(dram, rules, interleave_bytes, policy.turn_bursts),
         channels=channels,
@@ -47,11 +49,22 @@ def initial(
         free=np.arange(FIRST_SLOTS)[::-1].copy(),
         words=np.zeros(FIRST_WORDS, np.int64),
         logs=logs,
+        charged=np.zeros((0, k.CHARGES), np.int64),
+        moved=np.zeros((0, k.MOVED_WIDTH), np.int64),
     )
 
 
-def grown(state: t.DramState) -> t.DramState:
-    """The same state with twice the slots for transfers, where none is free, else with twice the words."""
+def charging(state: t.DramState, layers: int, *, traces: bool) -> t.DramState:
+    """The same state, in which transfers are charged to so many layers and, if it ``traces``, go on a trace."""
+    state.header[k.TRACES] = traces
+    return state._replace(charged=np.zeros((layers, k.CHARGES), np.int64))
+
+
+def with_room(state: t.DramState) -> t.DramState:
+    """The same state with twice of what it lacks: room on the trace, slots for transfers, or words."""
+    lacking = len(state.transfers) + int(state.header[k.MOVED]) - len(state.moved)
+    if state.header[k.TRACES] and lacking > 0:
+        return state._replace(moved=padded(state.moved, max(lacking, len(state.moved), FIRST_MOVED)))
     if state.spread["free_slots"][0]:
         return state._replace(words=padded(state.words, len(state.words)))
     slots = len(state.transfers)
@@ -74,12 +87,21 @@ def with_shape(state: t.DramState, number: int, words: IntArray) -> t.DramState:
     return state
 
 
+def next_staged(state: t.DramState) -> int:
+    """Where the next list that is to be submitted goes: behind those that have not been taken."""
+    header = state.header
+    if not header[k.STAGED]:
+        header[k.STAGED_END] = 0
+    return int(header[k.STAGED_END])
+
+
 def with_staged(state: t.DramState, first: int, words: IntArray) -> t.DramState:
     """The same state with a list that is to be submitted."""
     more = first + len(words) - len(state.staged)
     if more > 0:
         state = state._replace(staged=padded(state.staged, max(more, len(state.staged))))
     state.staged[first : first + len(words)] = words
+    state.header[[k.STAGED, k.STAGED_END]] += len(words)
     return state
 
 

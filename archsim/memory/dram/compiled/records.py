@@ -6,8 +6,8 @@ once from ``requests`` on; of a list also RUN words for each run from ``runs`` o
 each row. An asker has what ASKER names, then the cycles in which as many of its last bursts as it has requests were
 taken in.
 
-What is submitted is a row of a request: which shape, and where it begins. A shape is what transfers that are alike have
-in common, as the words of a Transfer; so is what stands before the runs and the bursts of each row of a list.
+What is submitted (``archsim.base.served``) is a shape, and where it begins. A shape is what transfers that are alike
+have in common, as the words of a Transfer; so is what stands before the runs and the bursts of each row of a list.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from archsim.base import served
 from archsim.base.records import record
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS
 
@@ -226,12 +227,16 @@ READY = 4  # from which cycle on the next one may be
 ByAsker = Annotated[Any, np.int64, (ASKERS,)]
 
 
-TICKET, LAYER, WHAT, WHERE = 4, 5, 6, 7  # of the row of a request: comes back, pays, its shape, its first byte
-REQUEST_WIDTH = 9
-LISTED = -1  # WHAT of a list of rows: its words are in State.staged from WHERE on
-NEXT_PS, NOW_PS, USEFUL_READ, USEFUL_WRITTEN = range(4)  # words of State.header
-HEADER = 4
-COMPLETION_WIDTH = 12  # columns: those of a TransferCompletion, then who pays
+LISTED = -1  # what a request of a list of rows is for; its words are in State.staged from where it says on
+# of the header: the time reached; bytes asked for of transfers that have ended; whether a request lay outside the
+# memory; whether transfers of layers go on the bandwidth trace, and how many are there; words of lists that
+# are to be submitted, and where they end
+NOW_PS, USEFUL_READ, USEFUL_WRITTEN, OUTSIDE, TRACES, MOVED, STAGED, STAGED_END = range(
+    served.HEADER, served.HEADER + 8
+)
+HEADER = served.HEADER + 8
+CHARGES = 6  # columns: bytes on the pins by direction; row hits, misses and conflicts; activates
+MOVED_WIDTH = 9  # columns of State.moved: those of ir.rows.Bandwidth behind the memory
 SIZES = 48  # of stretches of words, which are powers of two
 
 
@@ -337,7 +342,7 @@ class DramState(NamedTuple):
     """All arrays of a memory. C channels, S slots for transfers under way, each of T words."""
 
     header: Any  # (HEADER,)
-    completions: Any  # (S, COMPLETION_WIDTH) of the instant reached
+    completions: Any  # (S, served.COMPLETION_WIDTH) of the instant reached: the fields of a TransferCompletion
     rules: Any  # (1,) Rules
     spread: Any  # (1,) Spread
     channels: Any  # (C,) Channel
@@ -351,3 +356,5 @@ class DramState(NamedTuple):
     free: Any  # (S,) slots, of which the first ``free_slots`` count
     words: Any  # (W,) of transfers with requests of their own time, and of askers
     logs: Any  # (C,) Log
+    charged: Any  # (layers, CHARGES)
+    moved: Any  # (M, MOVED_WIDTH)

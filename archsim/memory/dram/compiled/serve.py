@@ -25,7 +25,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import entry, inlined, njit
+from archsim.base import served
+from archsim.base.addressed import value_at
+from archsim.base.jit import addressed, inlined, njit
 from archsim.memory.dram.compiled.clock import cycle, edge
 from archsim.memory.dram.compiled.intake import accept, ended, pace
 from archsim.memory.dram.compiled.issue import tick
@@ -34,12 +36,13 @@ from archsim.memory.dram.compiled.records import (
     CONFLICT,
     HIT,
     INTAKE,
+    MOVED,
     NEVER,
-    NEXT_PS,
     NONE,
     NOW_PS,
     OPENED,
     OWNER_BITS,
+    TRACES,
     AddressSpread,
     ChannelFeed,
     ChannelRecord,
@@ -63,13 +66,13 @@ from archsim.memory.dram.compiled.select import next_at, plan, skip, suspend
 from archsim.memory.dram.compiled.slots import collect
 
 
-@entry
+@addressed
 @njit
-def advance(state: DramState, until_ps: int) -> int:
-    """Run to the first completion up to ``until_ps``; how many rows of ``state.completions`` are of that instant.
-
-    0 when nothing completes by then. NEXT_PS: before which no further transfer can; NEVER when none is under way.
-    """
+def advance(kind: Any, table: int, until_ps: int, _: int, __: int) -> int:
+    """Run to the first instant up to ``until_ps`` with completions; how many, or that there is no room for them."""
+    state = value_at(kind, table)
+    if state.header[TRACES] and state.header[MOVED] + state.transfers.size > len(state.moved):
+        return served.NO_ROOM
     rules, spread = state.rules[0], state.spread[0]
     channels, feeds, transfers = state.channels, state.feeds, state.transfers
     cursors, ending, words = state.cursors, state.ending, state.words
@@ -86,11 +89,11 @@ def advance(state: DramState, until_ps: int) -> int:
         _look_ahead(state, spread)
         horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
     count = collect(state, spread, until)
-    state.header[NOW_PS] = state.completions[0, 1] if count else until_ps
+    state.header[NOW_PS] = state.completions[0, served.TIME_PS] if count else until_ps
     next_end = NEVER
     if spread.under_way:
         next_end = min(_first_event(feeds) + spread.shortest, first_completion(transfers, ending))
-    state.header[NEXT_PS] = edge(spread, next_end)
+    state.header[served.NEXT_PS] = edge(spread, next_end)
     return count
 
 
@@ -200,10 +203,11 @@ def _plan(rules: DramRules, ch: ChannelRecord, feed: ChannelFeed, now: int) -> N
     feed.planned = next_at(rules, ch)
 
 
-@entry
+@addressed
 @njit
-def realign(state: DramState, now: int) -> None:
-    """Let refresh begin anew at cycle ``now`` on idle channels: none is pending, the first is an interval away."""
+def realign(kind: Any, table: int, now: int, _: int, __: int) -> int:
+    """Let refresh begin anew at cycle ``now`` on idle channels: none is pending, the first is an interval away. 0."""
+    state = value_at(kind, table)
     rules = state.rules[0]
     for c in range(state.feeds.size):
         ch, feed = state.channels[c], state.feeds[c]
@@ -212,6 +216,7 @@ def realign(state: DramState, now: int) -> None:
         suspend(rules, ch)
         _plan(rules, ch, feed, now + 1)
         feed.next_at = min(feed.planned, ch.refresh_due)
+    return 0
 
 
 @inlined

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import entry, inlined, njit
+from archsim.base import served
+from archsim.base.addressed import value_at, word_at
+from archsim.base.jit import addressed, inlined, njit
 from archsim.memory.dram.compiled.clock import cycle, edge
 from archsim.memory.dram.compiled.intake import enlist
 from archsim.memory.dram.compiled.records import (
-    LAYER,
     LISTED,
-    NEXT_PS,
+    MOVED,
     NONE,
+    OUTSIDE,
     REQUEST_WORDS,
     RUN,
-    TICKET,
+    STAGED,
+    TRACES,
     USEFUL_READ,
-    WHAT,
-    WHERE,
     AddressSpread,
     DramState,
     TransferRecord,
@@ -29,47 +30,48 @@ from archsim.memory.dram.compiled.regions import bursts_of, rewind, seek
 from archsim.memory.dram.compiled.rings import append_pending, first_completion, insert_ending
 
 
-@entry
+@addressed
 @njit
-def submit(state: DramState, at_ps: int, rows: Any, count: int) -> int:
-    """Take the requests of the instant ``at_ps``, in service order; they are visible at the first edge after it.
-
-    ``rows``: shape (count, REQUEST_WIDTH). Returns how many were taken; fewer when there is no room.
-    """
+def submit(kind: Any, table: int, at_ps: int, rows: int, count: int) -> int:
+    """Take the requests of an instant, which are visible at the first edge after it; how many of them, fewer where
+    there is no room, or where the memory ends before one does."""
+    state = value_at(kind, table)
     spread = state.spread[0]
     visible = cycle(spread, at_ps + 1)
     for number in range(count):
-        if not _take_in(state, spread, rows[number], at_ps, visible):
+        if not _take_in(state, spread, rows + 8 * number * served.REQUEST_WIDTH, at_ps, visible):
             return number
-        state.header[NEXT_PS] = min(state.header[NEXT_PS], edge(spread, visible))
+        state.header[served.NEXT_PS] = min(state.header[served.NEXT_PS], edge(spread, visible))
     return count
 
 
 @njit
-def _take_in(state: DramState, spread: AddressSpread, row: Any, at_ps: int, visible: int) -> bool:
-    """Make a transfer under way of a request; False where there is no room for it, or the memory ends before it."""
+def _take_in(state: DramState, spread: AddressSpread, row: int, at_ps: int, visible: int) -> bool:
+    """Make a transfer under way of a request; whether there was room for it and it lies in the memory."""
     if spread.free_slots == 0:
         return False
     slot = state.free[spread.free_slots - 1]
     transfer, words = state.transfers[slot], state.table[slot]
-    at = row[WHERE]
+    what, at = word_at(row + 8 * served.WHAT), word_at(row + 8 * served.WHERE)
     for n in range(words.size):
-        words[n] = state.staged[at + n] if row[WHAT] == LISTED else state.shapes[row[WHAT], n]
+        words[n] = state.staged[at + n] if what == LISTED else state.shapes[what, n]
+    if what != LISTED and not transfer.lowest <= at <= transfer.highest:
+        state.header[OUTSIDE] = 1
+        return False
     if transfer.words:
         transfer.requests = take(spread, state.words, transfer.words)
         if transfer.requests == NONE:
             return False
-    if row[WHAT] == LISTED:
+    if what == LISTED:
         _list(state, transfer, at + words.size)
+        state.header[STAGED] -= words.size + transfer.words - REQUEST_WORDS * transfer.most
         transfer.asked_ps = at_ps
-    elif transfer.lowest <= at <= transfer.highest:
-        transfer.address = at
     else:
-        return False
+        transfer.address = at
     spread.free_slots -= 1
     transfer.visible = transfer.asked_cycle = visible
     transfer.order = spread.submitted
-    transfer.ticket, transfer.layer = row[TICKET], row[LAYER]
+    transfer.ticket, transfer.layer = word_at(row + 8 * served.TICKET), word_at(row + 8 * served.LAYER)
     spread.submitted += 1
     _arrive(state, spread, transfer, slot)
     return True
@@ -117,6 +119,8 @@ def collect(state: DramState, spread: AddressSpread, until: int) -> int:
         ending[0] = transfer.ends_before
         _complete(spread, transfer, state.completions[count])
         state.header[USEFUL_READ + transfer.write] += transfer.useful
+        if transfer.layer != NONE:
+            _charge(state, transfer.layer, state.completions[count])
         if transfer.words:
             give(spread, state.words, transfer.requests, transfer.words)
         state.free[spread.free_slots] = slot
@@ -132,7 +136,22 @@ def _complete(spread: AddressSpread, transfer: TransferRecord, row: Any) -> None
     row[0], row[1], row[2] = transfer.ticket, edge(spread, transfer.last_beat), edge(spread, transfer.first_beat)
     row[3], row[4], row[5] = transfer.write, transfer.useful, rows * spread.burst_bytes
     row[6], row[7], row[8], row[9] = transfer.hits, transfer.misses, transfer.conflicts, transfer.activates
-    row[10], row[11] = transfer.asked_ps, transfer.layer
+    row[10] = transfer.asked_ps
+
+
+@njit
+def _charge(state: DramState, layer: int, done: Any) -> None:
+    """Charge a transfer to a layer, and put it on the bandwidth trace where one is kept."""
+    charged, header = state.charged[layer], state.header
+    charged[done[3]] += done[5]
+    for n in range(4):
+        charged[2 + n] += done[6 + n]
+    if header[TRACES] and done[4]:
+        row = state.moved[header[MOVED]]
+        header[MOVED] += 1
+        row[0], row[1], row[2], row[3] = done[2], done[1], done[4], done[3]
+        for n in range(4, 9):
+            row[n] = done[1 + n]
 
 
 @njit
