@@ -235,7 +235,7 @@ class DramController:
         key = (*of_region, transfer.outstanding, transfer.askers)
         number = self._shapes.get(key)
         if number is None:
-            words = shape_words(transfer, *self._sizes, self._first_words(transfer))
+            words = shape_words(transfer, self.dram.device.burst_bytes, self._first_words(transfer))
             number = self._shapes[key] = len(self._shapes)
             self._tell(self._layout.with_shape(self._state, number, words))
         return number

@@ -34,7 +34,7 @@ def folded(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...
     return run_bytes, extents, strides, useful
 
 
-def shape_words(transfer: Transfer, capacity_bytes: int, burst_bytes: int, askers: Sequence[int]) -> IntArray:
+def shape_words(transfer: Transfer, burst_bytes: int, askers: Sequence[int]) -> IntArray:
     """What transfers of one shape have in common, wherever they begin, as the words of a Transfer.
 
     ``askers``: the first words of those of the transfer. Raises SimulationError when it is malformed.
@@ -44,10 +44,16 @@ def shape_words(transfer: Transfer, capacity_bytes: int, burst_bytes: int, asker
     most = transfer.outstanding or 0
     if not useful or most >= most_bursts(transfer, useful, burst_bytes):
         most = 0
-    lowest, highest = (below, capacity_bytes - above) if useful else (-NEVER, NEVER)
+    fewest = -(-(useful if _is_disjoint(run_bytes, extents, strides) else run_bytes) // burst_bytes)
     return _words(
         {"write": transfer.write, "run_bytes": run_bytes, "extent": extents[-1], "stride": strides[-1]},
-        {"outer_extents": extents[:-1], "outer_strides": strides[:-1], "lowest": lowest, "highest": highest},
+        {
+            "outer_extents": extents[:-1],
+            "outer_strides": strides[:-1],
+            "below": below,
+            "above": above,
+            "fewest": fewest,
+        },
         {"most": most, "total": NEVER if most else 0, "words": REQUEST_WORDS * most, "runs": NONE, "useful": useful},
         _asked(askers if useful else ()),
     )
@@ -67,11 +73,21 @@ def listed_words(
     first = _words(
         {"write": transfer.write, "extent": runs, "outer_extents": 1, "setup": rows.setup_cycles},
         {"most": most, "total": rows.count, "words": REQUEST_WORDS * most + RUN * runs + rows.count},
-        {"engine_hz": rows.engine_hz, "useful": useful},
+        {"engine_hz": rows.engine_hz, "useful": useful, "above": capacity_bytes},
         _asked(askers if useful else ()),
     )
     listed = np.column_stack((rows.addresses, rows.sizes, rows.row)).reshape(-1)
     return np.concatenate((first, listed, bursts_of_rows(rows, burst_bytes)))
+
+
+def _is_disjoint(run_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether it is certain that a region has each of its bytes once: every loop steps over all that is inside it."""
+    reach = run_bytes
+    for stride, extent in sorted((abs(stride), extent) for extent, stride in zip(extents, strides, strict=True)):
+        if extent > 1 and stride < reach:
+            return False
+        reach += (extent - 1) * stride
+    return True
 
 
 def _asked(askers: Sequence[int]) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def with_room(state: t.DramState) -> t.DramState:
         return state._replace(words=padded(state.words, len(state.words)))
     slots = len(state.transfers)
     transfers = padded(state.transfers, slots)
+    transfers["place"] += slots
     state.spread["free_slots"] = slots
     return state._replace(
         completions=padded(state.completions, slots),
@@ -198,11 +199,20 @@ def _spread(dram: DramMemory, rules: Any, interleave_bytes: int, turn_bursts: in
     found["turn"] = turn_bursts
     found["clock_hz"] = dram.device.clock_hz
     found["burst_bytes"] = dram.device.burst_bytes
+    found["capacity_bytes"] = dram.capacity_bytes
+    found["gap"] = _gap(rules)
     found["free_slots"] = FIRST_SLOTS
     found["free_words"] = k.NONE
     found["paced"] = k.NONE
     found["shortest"] = min(int(rules["read_end"][0]), int(rules["write_end"][0]))
     return found
+
+
+def _gap(rules: Any) -> int:
+    """Cycles between any two column commands of a channel, at least."""
+    columns = [k.RD, k.WR] + ([k.RDA, k.WRA] if rules["row_policy"][0] == k.CLOSED else [])
+    others = 2 if rules["ranks"][0] > 1 else 1
+    return max(1, int(rules["spacing"][0][columns][:, :others][:, :, columns].min()))
 
 
 def _feeds(dram: DramMemory, rules: Any) -> Any:

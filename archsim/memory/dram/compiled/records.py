@@ -253,6 +253,8 @@ class AddressSpread:
     paced: int  # the first transfer of which a request has no time yet
     offers: int  # bursts under way that have askers and are not taken in yet
     burst_bytes: int
+    capacity_bytes: int
+    gap: int  # cycles between column commands of a channel, at least
     submitted: int  # transfers so far
     free_slots: int
     used_words: int  # those behind have never been taken
@@ -298,8 +300,10 @@ class TransferRecord:
     words: int  # how many it has, from ``requests`` on
     ticket: int
     layer: int
-    lowest: int  # the first and the last byte of the memory at which it may begin
-    highest: int
+    below: int  # bytes that it reaches before where it begins, and from there on
+    above: int
+    fewest: int  # column commands that it needs at least: its bursts, unless writes under way serve or absorb some
+    place: int  # of its slot in State.free
 
 
 class BurstCursor:
@@ -353,7 +357,7 @@ class DramState(NamedTuple):
     staged: Any  # (L,) lists that are submitted next: T words, three of each run, the bursts of each row
     cursors: Any  # (C, S) Cursor
     ending: Any  # (1,) the slot of the first completion to come
-    free: Any  # (S,) slots, of which the first ``free_slots`` count
+    free: Any  # (S,) slots: the first ``free_slots`` are free, the others under way
     words: Any  # (W,) of transfers with requests of their own time, and of askers
     logs: Any  # (C,) Log
     charged: Any  # (layers, CHARGES)

@@ -17,8 +17,9 @@ second implementation must share to be equal bit for bit:
 5. So does a transfer whose askers do not offer its next burst yet (compiled/intake.py); it may join again in a later
    round of the same cycle.
 
-Between completions channels do not know of one another, and no burst taken in or issued in cycle c ends before
-c + shortest, so each may run alone that far; but with askers no further than the cycle.
+Between completions channels do not know of one another, so each may run alone as far as no transfer can end
+(compiled/bounds.py); with requests that wait for ends no further than to where the next burst can end, for none that is
+taken in or issued in cycle c ends before c + shortest; and with askers no further than the cycle.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 from archsim.base import served
 from archsim.base.addressed import value_at
 from archsim.base.jit import addressed, inlined, njit
+from archsim.memory.dram.compiled.bounds import soonest
 from archsim.memory.dram.compiled.clock import cycle, edge
 from archsim.memory.dram.compiled.intake import accept, ended, pace
 from archsim.memory.dram.compiled.issue import tick
@@ -78,7 +80,7 @@ def advance(kind: Any, table: int, until_ps: int, _: int, __: int) -> int:
     cursors, ending, words = state.cursors, state.ending, state.words
     until = cycle(spread, until_ps + 1) - 1
     _look_ahead(state, spread)
-    horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
+    horizon = _horizon(state, spread, first_completion(transfers, ending), until)
     while horizon >= 0:
         for c in range(feeds.size):
             if spread.offers:
@@ -87,28 +89,30 @@ def advance(kind: Any, table: int, until_ps: int, _: int, __: int) -> int:
                 feed, log = feeds[c], state.logs[c]
                 _serve(rules, spread, words, channels[c], feed, transfers, cursors[c], ending, log, horizon)
         _look_ahead(state, spread)
-        horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
+        horizon = _horizon(state, spread, first_completion(transfers, ending), until)
     count = collect(state, spread, until)
     state.header[NOW_PS] = state.completions[0, served.TIME_PS] if count else until_ps
     next_end = NEVER
     if spread.under_way:
-        next_end = min(_first_event(feeds) + spread.shortest, first_completion(transfers, ending))
+        next_end = min(soonest(state, spread, _first_event(feeds)), first_completion(transfers, ending))
     state.header[served.NEXT_PS] = edge(spread, next_end)
     return count
 
 
 @njit
-def _horizon(spread: AddressSpread, feeds: Any, completion: int, until: int) -> int:
+def _horizon(state: DramState, spread: AddressSpread, completion: int, until: int) -> int:
     """The cycle up to which channels may run unordered, or -1 when nothing may happen before a completion."""
     limit = min(until, completion)
-    first = _first_event(feeds)
+    first = _first_event(state.feeds)
     if first > limit:
         return -1
     if spread.under_way == 0:
         return limit
     if spread.offers:
         return first
-    return min(limit, first + spread.shortest - 1)
+    if spread.paced != NONE:
+        return min(limit, first + spread.shortest - 1)
+    return min(limit, soonest(state, spread, first) - 1)
 
 
 @njit

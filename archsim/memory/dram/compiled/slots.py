@@ -10,6 +10,7 @@ from typing import Any
 from archsim.base import served
 from archsim.base.addressed import value_at, word_at
 from archsim.base.jit import addressed, inlined, njit
+from archsim.memory.dram.compiled.bounds import least_end, meet
 from archsim.memory.dram.compiled.clock import cycle, edge
 from archsim.memory.dram.compiled.intake import enlist
 from archsim.memory.dram.compiled.records import (
@@ -41,7 +42,6 @@ def submit(kind: Any, table: int, at_ps: int, rows: int, count: int) -> int:
     for number in range(count):
         if not _take_in(state, spread, rows + 8 * number * served.REQUEST_WIDTH, at_ps, visible):
             return number
-        state.header[served.NEXT_PS] = min(state.header[served.NEXT_PS], edge(spread, visible))
     return count
 
 
@@ -55,7 +55,7 @@ def _take_in(state: DramState, spread: AddressSpread, row: int, at_ps: int, visi
     what, at = word_at(row + 8 * served.WHAT), word_at(row + 8 * served.WHERE)
     for n in range(words.size):
         words[n] = state.staged[at + n] if what == LISTED else state.shapes[what, n]
-    if what != LISTED and not transfer.lowest <= at <= transfer.highest:
+    if what != LISTED and (at < transfer.below or at + transfer.above > spread.capacity_bytes):
         state.header[OUTSIDE] = 1
         return False
     if transfer.words:
@@ -69,11 +69,14 @@ def _take_in(state: DramState, spread: AddressSpread, row: int, at_ps: int, visi
     else:
         transfer.address = at
     spread.free_slots -= 1
+    transfer.place = spread.free_slots
     transfer.visible = transfer.asked_cycle = visible
     transfer.order = spread.submitted
     transfer.ticket, transfer.layer = word_at(row + 8 * served.TICKET), word_at(row + 8 * served.LAYER)
     spread.submitted += 1
     _arrive(state, spread, transfer, slot)
+    least = visible if meet(state, spread, transfer) else least_end(spread, transfer, visible)
+    state.header[served.NEXT_PS] = min(state.header[served.NEXT_PS], edge(spread, least))
     return True
 
 
@@ -123,11 +126,19 @@ def collect(state: DramState, spread: AddressSpread, until: int) -> int:
             _charge(state, transfer.layer, state.completions[count])
         if transfer.words:
             give(spread, state.words, transfer.requests, transfer.words)
-        state.free[spread.free_slots] = slot
-        spread.free_slots += 1
+        _leave(state, spread, slot, transfer.place)
         count += 1
     spread.under_way -= count
     return count
+
+
+@inlined
+def _leave(state: DramState, spread: AddressSpread, slot: int, place: int) -> None:
+    """A slot is free again: the last one that was taken goes to its place."""
+    other = state.free[spread.free_slots]
+    state.free[place], state.transfers[other].place = other, place
+    state.free[spread.free_slots] = slot
+    spread.free_slots += 1
 
 
 @inlined
