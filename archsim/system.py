@@ -144,8 +144,11 @@ class Machine:
             records |= self._core.records()
             records = {queue.name: records[queue.name] for queue in self._program.queues}
             self._core.settle_bills()
-            for part in (*self._drams.values(), *([] if self._fabric is None else [self._fabric])):
-                part.settle([*self._core.tables.layers])
+            layers = [*self._core.tables.layers]
+            for part in self._drams.values():
+                part.settle(layers)
+            if self._fabric is not None:
+                self._fabric.settle(layers)
             self._tally.streams(self._core.streamed())
         total_ps = max((rows[-1].end_ps for rows in records.values() if rows), default=0)
         event_loop.finish(total_ps)
