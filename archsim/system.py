@@ -158,8 +158,11 @@ class Machine:
             done, streams = self._core.results()
             records = {queue.name: (records | done)[queue.name] for queue in self._program.queues}
             self._core.settle_bills()
+            layers = [*self._core.tables.layers]
+            for part in self._drams.values():
+                part.settle(layers)
             if self._fabric is not None:
-                self._fabric.settle([*self._core.tables.layers])
+                self._fabric.settle(layers)
             self._tally.plan(streams)
         total_ps = max((rows[-1].end_ps for rows in records.values() if rows), default=0)
         event_loop.finish(total_ps)

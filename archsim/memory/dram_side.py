@@ -38,6 +38,11 @@ class DramSide:
         """Bytes from the first one to the end of the last run."""
         return self.touched.run_bytes + sum((extent - 1) * stride for extent, stride in self.touched.outer)
 
+    @property
+    def drops(self) -> bool:
+        """Whether it goes past a cache, which forgets what is written."""
+        return self.cache is not None and self.shape.write
+
     def drop(self, address: int) -> None:
         """Forget the cache's lines that a write from ``address`` on goes past."""
         if self.cache is not None and self.shape.write:

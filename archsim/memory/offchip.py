@@ -6,6 +6,7 @@ reach it in the order of their queue, then of their command.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from math import prod
@@ -69,6 +70,8 @@ class OffChip:
         self._ids = count()
         self._charged: dict[str, list[int]] = {}  # by layer, amounts of ACTIONS
         model = self.model
+        if isinstance(model, DramController):
+            model.is_traced = tally.is_traced
         self._port_requests = spec.control.requests
         self._burst_bytes = model.dram.device.burst_bytes if isinstance(model, (DramController, FastDram)) else 0
 
@@ -86,10 +89,20 @@ class OffChip:
 
         ``order`` sorts the transfers of one instant; ``engine`` asks for it, through ``port`` of the memory.
         """
-        write, run_bytes, extents, strides, least_ps, outstanding = shape
-        transfer = Transfer(next(self._ids), write, address, run_bytes, extents, strides, outstanding)
-        transfer = self._asked(transfer, engine, port)
-        return self._event_loop.submit(self._number, order, transfer, clock, least_ps)
+        transfer = self._transfer(next(self._ids), shape, address, engine, port)
+        return self._event_loop.submit(self._number, order, transfer, clock, shape.least_ps)
+
+    def known(self, shape: TransferShape, engine: BurstAsker | None) -> tuple[int, int] | None:
+        """By which model and number the compiled machine asks for transfers of a shape; None where Python has to."""
+        if not isinstance(self.model, DramController):
+            return None
+        return self._number, self.model.shape(self._transfer(0, shape, 0, engine, DIRECT))
+
+    def _transfer(
+        self, number: int, shape: TransferShape, address: int, engine: BurstAsker | None, port: int
+    ) -> Transfer:
+        write, run_bytes, extents, strides, _, outstanding = shape
+        return self._asked(Transfer(number, write, address, run_bytes, extents, strides, outstanding), engine, port)
 
     def submit_rows(
         self,
@@ -140,6 +153,14 @@ class OffChip:
         for place, amount in enumerate(rows, len(PINS)):
             charged[place] += amount
         tally.moved(Bandwidth(self.name, done.first_beat_ps, done.time_ps, done.useful_bytes, *pins, *rows))
+
+    def settle(self, layers: Sequence[str]) -> None:
+        """Count what the compiled machine has moved for each of its ``layers``."""
+        if isinstance(self.model, DramController):
+            for layer, amounts in zip(layers, self.model.charged.tolist(), strict=False):
+                for action, amount in zip(ACTIONS, amounts, strict=True):
+                    self._tally.add(layer, self.name, action, amount)
+            self._tally.transfers(self.name, self.model.moved)
 
     def close(self) -> DramStats:
         """Totals; refreshes and the time of open rows are charged to no layer.

@@ -47,8 +47,11 @@ class DramMove:
 
         dram.submit((rank, index, 0), leg.shape, at, clock, engine=asker).callbacks.append(end)
 
-    def parcels(self) -> None:
-        """Python asks for it."""
+    def parcels(self) -> list[Parcel] | None:
+        """What the compiled machine asks for, wherever the operand lies; None where Python has to."""
+        leg = self._leg
+        known = None if leg.drops else leg.dram.known(leg.shape, self._mover.asker)
+        return None if known is None else [Parcel(*known, 0, leg.shift, False)]
 
 
 class ShippedMove:

@@ -42,12 +42,12 @@ class CommandBill:
 
 
 class Tally:
-    """Counts by (layer, part, action), and who moved bytes when."""
+    """Counts by (layer, part, action), and who moved bytes when, if that ``is_traced``."""
 
     def __init__(self, *, trace: bool) -> None:
         self._bills: list[CommandBill] = []
         self._counts: dict[CountKey, int] = {}
-        self._tracing = trace
+        self.is_traced = trace
         self._transfers: dict[str, array[int]] = {}  # DRAM part -> its streams, one after the other
         self._streams: dict[str, array[int]] = {}  # on-chip memory -> its streams without what only DRAM has
         self._planned: PlannedStreams | None = None
@@ -65,12 +65,17 @@ class Tally:
 
     def moved(self, stream: Bandwidth) -> None:
         """Put a stream on the bandwidth trace."""
-        if self._tracing and stream.size_bytes:
+        if self.is_traced and stream.size_bytes:
             self._transfers.setdefault(stream.memory, array("q")).extend(stream[1:])
+
+    def transfers(self, memory: str, rows: IntArray) -> None:
+        """Put transfers of a DRAM on the bandwidth trace, shape (transfers, fields of Bandwidth behind the memory)."""
+        if len(rows):
+            self._transfers.setdefault(memory, array("q")).frombytes(np.ascontiguousarray(rows).tobytes())
 
     def streamed(self, demands: tuple[Demand, ...], start_ps: int, end_ps: int) -> None:
         """Put the streams of a command on the bandwidth trace."""
-        if not self._tracing:
+        if not self.is_traced:
             return
         streams = self._streams
         for demand in demands:

@@ -152,6 +152,7 @@ ENTRIES = {
         "compiled.ended_before",
         "compiled.run_queues",
         "serve.advance",
+        "slots.submit",
     ],
     ("noc", "--topology", "mesh", "--shape", "2x2", "--rates", "0.1"): ["run.run"],
 }

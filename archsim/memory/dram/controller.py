@@ -1,7 +1,7 @@
 """The DRAM controller, command by command, behind the co-simulation interface.
 
-Time inside is counted in DRAM clock cycles by compiled code (compiled/serve.py states the rules); this class keeps
-the slots of the transfers under way, turns picoseconds into edges and back, and grows every array before it is full.
+Time inside is counted in DRAM clock cycles by compiled code (compiled/serve.py states the rules); this class tells
+it shapes and askers, hands over requests, and makes every array larger that is full.
 """
 
 from __future__ import annotations
@@ -10,15 +10,26 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+
+from archsim.base import served
 from archsim.base.errors import ConfigError, SimulationError
+from archsim.base.served import CompiledModel
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
 from archsim.memory.dram import state
-from archsim.memory.dram.compiled.records import ASKER, ASKERS, NEVER, NONE, REQUEST_WORDS, RUN
-from archsim.memory.dram.free_ranges import FreeEntries
-from archsim.memory.dram.interface import BurstAsker, DramCounters, Transfer, TransferCompletion
-from archsim.memory.dram.region_records import bursts_of_rows, bursts_touched, folded, most_bursts
+from archsim.memory.dram.compiled.records import (
+    LISTED,
+    MOVED,
+    NOW_PS,
+    OUTSIDE,
+    USEFUL_READ,
+    USEFUL_WRITTEN,
+    DramState,
+)
+from archsim.memory.dram.interface import BurstAsker, DramCounters, RowList, Transfer, TransferCompletion
+from archsim.memory.dram.region_records import folded, listed_words, shape_words
 from archsim.sim.clock import ClockDomain
 
 
@@ -41,7 +52,8 @@ class DramController:
         interleave_bytes: int | None = None,
         log: bool = False,
     ) -> None:
-        from archsim.memory.dram.compiled import serve
+        from archsim.base.addressed import WordTable, called  # the compiler is slow to import: only now
+        from archsim.memory.dram.compiled import serve, slots
 
         policy = policy or ControllerPolicy()
         interleave = dram.device.burst_bytes if interleave_bytes is None else interleave_bytes
@@ -50,22 +62,15 @@ class DramController:
         self.policy = policy
         self.mapping = mapping or by_name(DEFAULT, dram.device)
         self._clock = ClockDomain(dram.device.clock_hz)
-        self._compiled, self._turns, self._layout = serve, serve, state
-        self._state = state.initial(dram, self.policy, self.mapping, interleave, log=log)
-        self._rows = state.table(self._state.transfers)
-        self._results = state.results()
-        self._fresh = state.padded(self._state.done[:0], state.FIRST_SLOTS)
-        self._fresh_count = 0
-        self._free = list(range(state.FIRST_SLOTS - 1, -1, -1))
-        self._transfers: list[Transfer | None] = [None] * state.FIRST_SLOTS
-        self._useful = [0] * state.FIRST_SLOTS
-        self._pool = FreeEntries(state.FIRST_WORDS)
-        self._words: dict[int, tuple[int, int]] = {}  # by slot: first and number
+        self._layout = state
+        self._table = WordTable(state.initial(dram, self.policy, self.mapping, interleave, log=log))
+        self._realign, self._called = serve.realign, called
+        self._addresses = self._table.entry(slots.submit), self._table.entry(serve.advance)
+        self._submit, self._advance = map(called, self._addresses)
+        self._shapes: dict[Any, int] = {}  # numbers
         self._askers: dict[BurstAsker, int] = {}  # first words
-        self._useful_total = [0, 0]
-        self._submitted = 0
-        self._next_end: int = NEVER
-        self._submitted_ps = self._now_ps = 0
+        self._submitted_ps = 0
+        self.is_traced = False
 
     @property
     def peak_bytes_per_s(self) -> Fraction:
@@ -89,41 +94,97 @@ class DramController:
         if at_ps < reached_ps:
             raise SimulationError(f"DRAM: transfer submitted at {at_ps} ps, after the memory reached {reached_ps} ps")
         self._submitted_ps = at_ps
-        visible = self._clock.cycle(at_ps + 1)
-        for transfer in transfers:
-            self._take_in(transfer, at_ps, visible)
-        if transfers:
-            self._next_end = min(self._next_end, visible)
+        rows = np.zeros((len(transfers), served.REQUEST_WIDTH), np.int64)
+        for row, transfer in zip(rows, transfers, strict=True):
+            what, where, number = self.request(transfer)
+            row[served.TICKET :] = number, served.NONE, what, where, number
+        taken = 0
+        while taken < len(rows):
+            rest = rows[taken:]
+            taken += self._submit(self._table.address, at_ps, rest.ctypes.data, len(rest))
+            if taken < len(rows):
+                folded(transfers[taken], self.dram.capacity_bytes)
+                self.make_room()
 
     def advance(self, until_ps: int) -> list[TransferCompletion]:
         """Run to the first instant <= ``until_ps`` with a completion and return all of that instant, or []."""
         if until_ps < self._now_ps:
             raise SimulationError(f"DRAM: told to run to {until_ps} ps, already at {self._now_ps} ps")
-        until = min(self._clock.cycle(until_ps + 1) - 1, NEVER - 1)
-        count, self._next_end = self._compiled.advance(self._state, self._fresh, self._fresh_count, until)
-        self._fresh_count = 0
-        if not count:
-            self._now_ps = until_ps
-            return []
-        completions = [self._complete(slot) for slot in self._state.done[:count].tolist()]
-        self._now_ps = completions[0].time_ps
-        return completions
+        count = self._advance(self._table.address, until_ps, 0, 0)
+        while count == served.NO_ROOM:
+            self.make_room()
+            count = self._advance(self._table.address, until_ps, 0, 0)
+        return [_completion(*row) for row in self._state.completions[:count, :-1].tolist()]
 
     def in_turns(self, transfers: Sequence[Transfer], most: int) -> int:
-        """The end of all of ``transfers``, in ps, with ``most`` under way at a time from time 0 on.
-
-        As submitting each when one before it has ended, in one run of the compiled code: nothing else may have been
-        submitted, and no completions are told.
-        """
-        for transfer in transfers:
-            self._take_in(transfer, 0, self._clock.cycle(1))
-        return self._clock.edge(self._turns.in_turns(self._state, self._fresh, self._fresh_count, most))
+        """The end of all of ``transfers``, in ps, with ``most`` under way at a time from time 0 on: each is submitted
+        when one before it has ended. Nothing else may have been submitted."""
+        self.submit(0, transfers[:most])
+        first, end_ps = most, 0
+        while self.next_event_ps() is not None:
+            ended = self.advance(served.NEVER)
+            end_ps = ended[0].time_ps
+            self.submit(end_ps, transfers[first : first + len(ended)])
+            first += len(ended)
+        return end_ps
 
     def next_event_ps(self) -> int | None:
         """A lower bound of the next completion; None when nothing is under way."""
-        if self._next_end == NEVER:
-            return None
-        return self._clock.edge(self._next_end)
+        next_ps = int(self._state.header[served.NEXT_PS])
+        return None if next_ps == served.NEVER else next_ps
+
+    # ---- in the compiled machine (``base.served``)
+
+    def compiled(self) -> CompiledModel:
+        """Where its compiled code and its memory lie."""
+        places = (int(array.ctypes.data) for array in (self._state.completions, self._state.header))
+        return CompiledModel(*self._addresses, self._table.address, *places)
+
+    def request(self, transfer: Transfer) -> tuple[int, int, int]:
+        """What a request of Python's says: WHAT, WHERE and ID of its row."""
+        if transfer.rows is not None:
+            return LISTED, self._staged(transfer, transfer.rows), transfer.id
+        return self.shape(transfer), transfer.address, transfer.id
+
+    def completion(self, number: int, place: int) -> TransferCompletion:
+        """That the transfer of this number has ended, as row ``place`` of the completions says."""
+        return _completion(number, *self._state.completions[place, 1:-1].tolist())
+
+    def charge_to(self, layers: int) -> None:
+        """Charge what the machine moves to so many layers."""
+        self._tell(self._layout.charging(self._state, layers, traces=self.is_traced))
+
+    @property
+    def charged(self) -> Any:
+        """What was moved for layers: (layers, 6) bytes on the pins read and written, row hits, misses and conflicts,
+        and activates."""
+        return self._state.charged
+
+    @property
+    def moved(self) -> Any:
+        """Transfers for layers, if it ``is_traced``: (transfers, 9) the fields of a Bandwidth behind its memory."""
+        return self._state.moved[: int(self._state.header[MOVED])]
+
+    def make_room(self) -> None:
+        """Make what room the compiled code lacks. Raises SimulationError for a transfer that leaves the memory."""
+        if self._state.header[OUTSIDE]:
+            raise SimulationError(f"DRAM: a transfer leaves the memory of {self.dram.capacity_bytes} B")
+        self._tell(self._layout.with_room(self._state))
+
+    @property
+    def _state(self) -> DramState:
+        state: DramState = self._table.value
+        return state
+
+    def _tell(self, state: DramState) -> None:
+        """Tell the compiled code where its arrays lie, if some are others now."""
+        if state is not self._table.value:
+            self._table.write(state)
+
+    @property
+    def _now_ps(self) -> int:
+        """The time reached."""
+        return int(self._state.header[NOW_PS])
 
     @property
     def stats(self) -> DramCounters:
@@ -137,8 +198,8 @@ class DramController:
             writes=int(writes.sum()),
             read_bytes=int(reads.sum()) * device.burst_bytes,
             write_bytes=int(writes.sum()) * device.burst_bytes,
-            useful_read_bytes=self._useful_total[0],
-            useful_write_bytes=self._useful_total[1],
+            useful_read_bytes=int(self._state.header[USEFUL_READ]),
+            useful_write_bytes=int(self._state.header[USEFUL_WRITTEN]),
             row_hits=hits,
             row_misses=misses,
             row_conflicts=conflicts,
@@ -156,11 +217,11 @@ class DramController:
     def entry(self, at_ps: int, *, align: bool) -> bytes:
         """Bring the idle controller to ``at_ps`` and say in which state it is, relative to then."""
         self.advance(at_ps)
-        if self._next_end != NEVER:
+        if self.next_event_ps() is not None:
             raise SimulationError("DRAM: asked for its state while transfers are under way")
         now = self._clock.cycle(at_ps)
         if align:
-            self._compiled.realign(self._state, now)
+            self._called(self._table.entry(self._realign))(self._table.address, now, 0, 0)
         return self._layout.relative(self._state, self._askers.values(), now) + self._clock.phase(at_ps)
 
     @property
@@ -168,104 +229,41 @@ class DramController:
         """(n, 5) cycle, command, bank, row and column by channel; raises SimulationError when there were too many."""
         return self._layout.commands(self._state)
 
-    def _take_in(self, transfer: Transfer, at_ps: int, visible: int) -> None:
-        run_bytes, extents, strides, useful = folded(transfer, self.dram.capacity_bytes)
-        if not self._free:
-            self._grow()
-        slot = self._free.pop()
-        rows = transfer.rows
-        paced, runs = self._paced(slot, transfer, useful)
-        self._rows[slot] = (
-            transfer.write, visible, self._submitted, transfer.address, run_bytes,
-            extents[-1] if rows is None else runs, strides[-1], *extents[:-1], *strides[:-1], *paced,
-            *self._asked(transfer, (run_bytes, extents, strides), useful),
-            0, visible, NONE, 0, 0, NEVER, 0, 0, 0, 0, 0, at_ps if rows else 0, NONE,
-        )  # fmt: skip
-        self._transfers[slot] = transfer
-        self._useful[slot] = useful
-        self._fresh[self._fresh_count] = slot
-        self._fresh_count += 1
-        self._submitted += 1
+    def shape(self, transfer: Transfer) -> int:
+        """The number of the shape of a transfer, wherever it begins. Raises SimulationError for a malformed one."""
+        of_region = transfer.write, transfer.run_bytes, transfer.extents, transfer.strides
+        key = (*of_region, transfer.outstanding, transfer.askers)
+        number = self._shapes.get(key)
+        if number is None:
+            words = shape_words(transfer, self.dram.device.burst_bytes, self._first_words(transfer))
+            number = self._shapes[key] = len(self._shapes)
+            self._tell(self._layout.with_shape(self._state, number, words))
+        return number
 
-    def _paced(self, slot: int, transfer: Transfer, useful: int) -> tuple[tuple[int, ...], int]:
-        """The fields ``most`` to ``engine_hz`` of a transfer, and how many runs its rows have."""
-        rows, burst_bytes = transfer.rows, self.dram.device.burst_bytes
-        if rows is not None:
-            most = min(transfer.outstanding or rows.count, rows.count)
-            runs = len(rows.addresses)
-            first = self._take_words(slot, REQUEST_WORDS * most + RUN * runs + rows.count)
-            listed, sizes = first + REQUEST_WORDS * most, first + REQUEST_WORDS * most + RUN * runs
-            table = self._state.words[listed:sizes].reshape(runs, RUN)
-            table[:, 0], table[:, 1], table[:, 2] = rows.addresses, rows.sizes, rows.row
-            self._state.words[sizes : sizes + rows.count] = bursts_of_rows(rows, burst_bytes)
-            return (most, rows.count, first, listed, sizes, rows.setup_cycles, rows.engine_hz), runs
-        most = transfer.outstanding or 0
-        if not useful or most >= most_bursts(transfer, useful, burst_bytes):
-            return (0, 0, 0, NONE, 0, 0, 0), 0
-        first = self._take_words(slot, REQUEST_WORDS * most) if most else 0
-        return (most, NEVER, first, NONE, 0, 0, 0), 0
-
-    def _asked(
-        self, transfer: Transfer, region: tuple[int, tuple[int, ...], tuple[int, ...]], useful: int
-    ) -> tuple[int, ...]:
-        """The fields ``bursts`` to ``bases`` of a transfer."""
-        askers = [self._asker(asker) for asker in transfer.askers] if useful else []
-        bursts, size = 0, self.dram.device.burst_bytes
-        if askers and transfer.rows is not None:
-            bursts = int(bursts_of_rows(transfer.rows, size).sum())
-        elif askers:
-            bursts = bursts_touched(transfer.address, *region, size)
-        return (bursts, *askers, *[NONE] * (ASKERS - len(askers)), *[0] * ASKERS)
-
-    def _asker(self, asker: BurstAsker) -> int:
-        """The first word of an asker, of whom nothing has come yet when it is new."""
-        first = self._askers.get(asker)
-        if first is None:
-            first = self._askers[asker] = self._stretch(ASKER + asker.requests)
-            self._state.words[first : first + ASKER] = (asker.requests, asker.hz, 0, 0, 0)
+    def _staged(self, transfer: Transfer, rows: RowList) -> int:
+        """Where the words of a list begin that is submitted now, behind those that are not taken yet."""
+        first = self._layout.next_staged(self._state)
+        words = listed_words(transfer, rows, *self._sizes, self._first_words(transfer))
+        self._tell(self._layout.with_staged(self._state, first, words))
         return first
 
-    def _take_words(self, slot: int, count: int) -> int:
-        first = self._stretch(count)
-        self._words[slot] = first, count
-        return first
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return self.dram.capacity_bytes, self.dram.device.burst_bytes
 
-    def _stretch(self, count: int) -> int:
-        """The first of as many words that nobody has."""
-        first = self._pool.take(count)
-        if first is None:
-            size = self._pool.size
-            self._pool.give(size, max(size, count))
-            words = self._layout.padded(self._state.words, max(size, count))
-            self._state = self._state._replace(words=words)
-            return self._stretch(count)
-        return first
+    def _first_words(self, transfer: Transfer) -> list[int]:
+        """The first words of the askers of a transfer, of whom nothing has come yet when they are new."""
+        for asker in transfer.askers:
+            if asker not in self._askers:
+                state, self._askers[asker] = self._layout.with_asker(self._state, asker.requests, asker.hz)
+                self._tell(state)
+        return [self._askers[asker] for asker in transfer.askers]
 
-    def _complete(self, slot: int) -> TransferCompletion:
-        first_beat, last_beat, hits, misses, conflicts, activates, asked_ps = self._rows[slot, self._results].tolist()
-        transfer = self._transfers[slot]
-        if transfer is None:
-            raise SimulationError(f"DRAM: slot {slot} completed without a transfer")
-        self._transfers[slot] = None
-        if slot in self._words:
-            self._pool.give(*self._words.pop(slot))
-        self._free.append(slot)
-        write, useful, clock = transfer.write, self._useful[slot], self._clock
-        self._useful_total[write] += useful
-        first_ps, last_ps = clock.edge(first_beat), clock.edge(last_beat)
-        pin_bytes = (hits + misses + conflicts) * self.dram.device.burst_bytes
-        rows = hits, misses, conflicts, activates
-        return TransferCompletion(transfer.id, last_ps, first_ps, write, useful, pin_bytes, *rows, asked_ps)
 
-    def _grow(self) -> None:
-        """Double the number of slots; every array whose size depends on it grows here."""
-        slots = len(self._transfers)
-        self._state = self._layout.grown(self._state, slots)
-        self._rows = self._layout.table(self._state.transfers)
-        self._fresh = self._layout.padded(self._fresh, slots)
-        self._transfers += [None] * slots
-        self._useful += [0] * slots
-        self._free += range(2 * slots - 1, slots - 1, -1)
+def _completion(
+    number: int, time_ps: int, first_ps: int, write: int, useful: int, pin_bytes: int, *rest: int
+) -> TransferCompletion:
+    return TransferCompletion(number, time_ps, first_ps, bool(write), useful, pin_bytes, *rest)
 
 
 def warm_up(dram: DramMemory) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from archsim.base.arrays import IntArray
 from archsim.base.errors import SimulationError
 from archsim.memory.dram.compiled import records as t
-from archsim.memory.dram.compiled.records import NONE
+from archsim.memory.dram.compiled.records import ASKERS, NEVER, NONE, REQUEST_WORDS, RUN
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, RowList, Transfer, useful_bytes
 
 MOST_ASKERS = 2  # of a transfer: an engine, and the port through which it asks
@@ -30,6 +32,76 @@ def folded(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...
     if useful and (low < 0 or high > capacity_bytes):
         raise SimulationError(f"DRAM: {transfer} touches [{low}, {high}) of {capacity_bytes} B")
     return run_bytes, extents, strides, useful
+
+
+def shape_words(transfer: Transfer, burst_bytes: int, askers: Sequence[int]) -> IntArray:
+    """What transfers of one shape have in common, wherever they begin, as the words of a Transfer.
+
+    ``askers``: the first words of those of the transfer. Raises SimulationError when it is malformed.
+    """
+    _check_shape(transfer)
+    run_bytes, extents, strides, useful, below, above = _at_0(transfer.run_bytes, transfer.extents, transfer.strides)
+    most = transfer.outstanding or 0
+    if not useful or most >= most_bursts(transfer, useful, burst_bytes):
+        most = 0
+    fewest = -(-(useful if _is_disjoint(run_bytes, extents, strides) else run_bytes) // burst_bytes)
+    return _words(
+        {"write": transfer.write, "run_bytes": run_bytes, "extent": extents[-1], "stride": strides[-1]},
+        {
+            "outer_extents": extents[:-1],
+            "outer_strides": strides[:-1],
+            "below": below,
+            "above": above,
+            "fewest": fewest,
+        },
+        {"most": most, "total": NEVER if most else 0, "words": REQUEST_WORDS * most, "runs": NONE, "useful": useful},
+        _asked(askers if useful else ()),
+    )
+
+
+def listed_words(
+    transfer: Transfer, rows: RowList, capacity_bytes: int, burst_bytes: int, askers: Sequence[int]
+) -> IntArray:
+    """The words of a transfer of ``rows``, then address, bytes and row of each run, then the bursts of each row.
+
+    Raises SimulationError when it is malformed or leaves the memory.
+    """
+    _check_shape(transfer)
+    _check_rows(transfer, rows, capacity_bytes)
+    runs, useful = len(rows.addresses), int(rows.sizes.sum())
+    most = min(transfer.outstanding or rows.count, rows.count)
+    first = _words(
+        {"write": transfer.write, "extent": runs, "outer_extents": 1, "setup": rows.setup_cycles},
+        {"most": most, "total": rows.count, "words": REQUEST_WORDS * most + RUN * runs + rows.count},
+        {"engine_hz": rows.engine_hz, "useful": useful, "above": capacity_bytes},
+        _asked(askers if useful else ()),
+    )
+    listed = np.column_stack((rows.addresses, rows.sizes, rows.row)).reshape(-1)
+    return np.concatenate((first, listed, bursts_of_rows(rows, burst_bytes)))
+
+
+def _is_disjoint(run_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether it is certain that a region has each of its bytes once: every loop steps over all that is inside it."""
+    reach = run_bytes
+    for stride, extent in sorted((abs(stride), extent) for extent, stride in zip(extents, strides, strict=True)):
+        if extent > 1 and stride < reach:
+            return False
+        reach += (extent - 1) * stride
+    return True
+
+
+def _asked(askers: Sequence[int]) -> dict[str, Any]:
+    """What says who asks: bursts are counted for askers alone, and where the transfer begins."""
+    return {"bursts": NONE if askers else 0, "askers": [*askers, *[NONE] * (ASKERS - len(askers))]}
+
+
+def _words(*fields: dict[str, Any]) -> IntArray:
+    found = np.zeros(1, t.TRANSFER)
+    found["first_beat"], found["following"], found["ends_before"] = NEVER, NONE, NONE
+    for named in fields:
+        for name, value in named.items():
+            found[name] = value
+    return found.view(np.int64)
 
 
 @lru_cache(maxsize=KEPT)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from archsim.base import served
+from archsim.base.arrays import IntArray
 from archsim.base.errors import SimulationError
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
 from archsim.memory.dram import device_records
@@ -15,7 +17,8 @@ from archsim.memory.dram.compiled import records as t
 
 FIRST_SLOTS = 16  # transfers under way before the arrays first grow
 FIRST_WORDS = 4096
-_SLOT_AXES = {"transfers": 0, "cursors": 1, "done": 0}
+FIRST_SHAPES = 16
+FIRST_MOVED = 1024
 
 
 def initial(
@@ -27,23 +30,91 @@ def initial(
     channels["writing"] = 1  # as after a cycle in which no read waits; nothing is submitted before the first
     logs = np.zeros(dram.channels, k.LOG)
     logs["limit"] = k.LOG_ROOM if log else 0
+    transfers = np.zeros(FIRST_SLOTS, t.TRANSFER)
+    header = np.zeros(k.HEADER, np.int64)
+    header[served.NEXT_PS] = served.NEVER
     return t.DramState(
+        header=header,
+        completions=np.zeros((FIRST_SLOTS, served.COMPLETION_WIDTH), np.int64),
         rules=rules,
         spread=_spread(dram, rules, interleave_bytes, policy.turn_bursts),
         channels=channels,
         feeds=_feeds(dram, rules),
-        transfers=np.zeros(FIRST_SLOTS, t.TRANSFER),
+        transfers=transfers,
+        table=_table(transfers),
+        shapes=np.zeros((FIRST_SHAPES, t.TRANSFER.itemsize // 8), np.int64),
+        staged=np.zeros(0, np.int64),
         cursors=np.zeros((dram.channels, FIRST_SLOTS), t.CURSOR),
         ending=np.full(1, k.NONE, np.int64),
-        done=np.zeros(FIRST_SLOTS, np.int64),
+        free=np.arange(FIRST_SLOTS)[::-1].copy(),
         words=np.zeros(FIRST_WORDS, np.int64),
         logs=logs,
+        charged=np.zeros((0, k.CHARGES), np.int64),
+        moved=np.zeros((0, k.MOVED_WIDTH), np.int64),
     )
 
 
-def grown(state: t.DramState, slots: int) -> t.DramState:
-    """The same state with room for ``slots`` more transfers."""
-    return state._replace(**{name: padded(getattr(state, name), slots, axis) for name, axis in _SLOT_AXES.items()})
+def charging(state: t.DramState, layers: int, *, traces: bool) -> t.DramState:
+    """The same state, in which transfers are charged to so many layers and, if it ``traces``, go on a trace."""
+    state.header[k.TRACES] = traces
+    return state._replace(charged=np.zeros((layers, k.CHARGES), np.int64))
+
+
+def with_room(state: t.DramState) -> t.DramState:
+    """The same state with twice of what it lacks: room on the trace, slots for transfers, or words."""
+    lacking = len(state.transfers) + int(state.header[k.MOVED]) - len(state.moved)
+    if state.header[k.TRACES] and lacking > 0:
+        return state._replace(moved=padded(state.moved, max(lacking, len(state.moved), FIRST_MOVED)))
+    if state.spread["free_slots"][0]:
+        return state._replace(words=padded(state.words, len(state.words)))
+    slots = len(state.transfers)
+    transfers = padded(state.transfers, slots)
+    transfers["place"] += slots
+    state.spread["free_slots"] = slots
+    return state._replace(
+        completions=padded(state.completions, slots),
+        transfers=transfers,
+        table=_table(transfers),
+        cursors=padded(state.cursors, slots, 1),
+        free=np.concatenate([np.arange(slots, 2 * slots)[::-1], state.free]),
+    )
+
+
+def with_shape(state: t.DramState, number: int, words: IntArray) -> t.DramState:
+    """The same state with one more shape."""
+    if number == len(state.shapes):
+        state = state._replace(shapes=padded(state.shapes, number))
+    state.shapes[number] = words
+    return state
+
+
+def next_staged(state: t.DramState) -> int:
+    """Where the next list that is to be submitted goes: behind those that have not been taken."""
+    header = state.header
+    if not header[k.STAGED]:
+        header[k.STAGED_END] = 0
+    return int(header[k.STAGED_END])
+
+
+def with_staged(state: t.DramState, first: int, words: IntArray) -> t.DramState:
+    """The same state with a list that is to be submitted."""
+    more = first + len(words) - len(state.staged)
+    if more > 0:
+        state = state._replace(staged=padded(state.staged, max(more, len(state.staged))))
+    state.staged[first : first + len(words)] = words
+    state.header[[k.STAGED, k.STAGED_END]] += len(words)
+    return state
+
+
+def with_asker(state: t.DramState, requests: int, hz: int) -> tuple[t.DramState, int]:
+    """The same state with an asker of whom nothing has come yet, and the first of its words."""
+    first = int(state.spread["used_words"][0])
+    end = first + k.ASKER + requests
+    while end > len(state.words):
+        state = state._replace(words=padded(state.words, len(state.words)))
+    state.words[first : first + k.ASKER] = (requests, hz, 0, 0, 0)
+    state.spread["used_words"] = end
+    return state, first
 
 
 def padded(array: Any, entries: int, axis: int = 0) -> Any:
@@ -52,15 +123,9 @@ def padded(array: Any, entries: int, axis: int = 0) -> Any:
     return np.concatenate([array, np.zeros(shape, array.dtype)], axis)
 
 
-def table(array: Any) -> Any:
-    """Records of 64-bit integers as a table of the same memory: Python reads and writes a row in one go."""
+def _table(array: Any) -> Any:
+    """Records of 64-bit integers as a table of the same memory."""
     return array.view(np.int64).reshape(array.size, -1)
-
-
-def results() -> slice:
-    """The columns of a transfer's row that are read when it has ended: first_beat to asked_ps."""
-    offsets = {name: field[1] for name, field in (t.TRANSFER.fields or {}).items()}
-    return slice(offsets["first_beat"] // 8, offsets["asked_ps"] // 8 + 1)
 
 
 def issued(channels: Any) -> tuple[Any, Any, Any, Any]:
@@ -133,9 +198,21 @@ def _spread(dram: DramMemory, rules: Any, interleave_bytes: int, turn_bursts: in
     found["interleave_bits"] = _bits(interleave_bytes // dram.device.burst_bytes)
     found["turn"] = turn_bursts
     found["clock_hz"] = dram.device.clock_hz
+    found["burst_bytes"] = dram.device.burst_bytes
+    found["capacity_bytes"] = dram.capacity_bytes
+    found["gap"] = _gap(rules)
+    found["free_slots"] = FIRST_SLOTS
+    found["free_words"] = k.NONE
     found["paced"] = k.NONE
     found["shortest"] = min(int(rules["read_end"][0]), int(rules["write_end"][0]))
     return found
+
+
+def _gap(rules: Any) -> int:
+    """Cycles between any two column commands of a channel, at least."""
+    columns = [k.RD, k.WR] + ([k.RDA, k.WRA] if rules["row_policy"][0] == k.CLOSED else [])
+    others = 2 if rules["ranks"][0] > 1 else 1
+    return max(1, int(rules["spacing"][0][columns][:, :others][:, :, columns].min()))
 
 
 def _feeds(dram: DramMemory, rules: Any) -> Any:

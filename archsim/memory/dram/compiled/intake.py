@@ -24,6 +24,7 @@ from typing import Any
 
 from archsim.base.jit import inlined, njit
 from archsim.base.units import PS_PER_S
+from archsim.memory.dram.compiled.clock import scaled
 from archsim.memory.dram.compiled.records import (
     ASKER,
     ASKERS,
@@ -38,8 +39,6 @@ from archsim.memory.dram.compiled.records import (
     AddressSpread,
     TransferRecord,
 )
-
-_HALF = 20  # bits by which factors are cut in two
 
 
 @njit
@@ -89,17 +88,6 @@ def _ask_row(spread: AddressSpread, transfer: TransferRecord, ended: int) -> Non
     if asked_ps != transfer.asked_ps or transfer.asked == 0:
         transfer.asked_ps = asked_ps
         transfer.asked_cycle = scaled(asked_ps + 1, spread.clock_hz, PS_PER_S, True)
-
-
-@njit
-def scaled(value: int, factor: int, divisor: int, up: bool) -> int:
-    """value x factor / divisor, rounded down or up, in 64 bits: value >= 0, factor and divisor below 2^41."""
-    whole, rest = value // divisor, value % divisor
-    high, low = factor >> _HALF, factor & ((1 << _HALF) - 1)
-    upper, left = rest * high // divisor, rest * high % divisor
-    lower = (left << _HALF) + rest * low
-    result = whole * factor + (upper << _HALF) + lower // divisor
-    return result + (up and lower % divisor != 0)
 
 
 @inlined

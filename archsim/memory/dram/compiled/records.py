@@ -5,6 +5,9 @@ with requests of its own time (``most`` > 0) has words in State.words: REQUEST_W
 once from ``requests`` on; of a list also RUN words for each run from ``runs`` on, and from ``sizes`` on the bursts of
 each row. An asker has what ASKER names, then the cycles in which as many of its last bursts as it has requests were
 taken in.
+
+What is submitted (``archsim.base.served``) is a shape, and where it begins. A shape is what transfers that are alike
+have in common, as the words of a Transfer; so is what stands before the runs and the bursts of each row of a list.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from archsim.base import served
 from archsim.base.records import record
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS
 
@@ -223,8 +227,21 @@ READY = 4  # from which cycle on the next one may be
 ByAsker = Annotated[Any, np.int64, (ASKERS,)]
 
 
+LISTED = -1  # what a request of a list of rows is for; its words are in State.staged from where it says on
+# of the header: the time reached; bytes asked for of transfers that have ended; whether a request lay outside the
+# memory; whether transfers of layers go on the bandwidth trace, and how many are there; words of lists that
+# are to be submitted, and where they end
+NOW_PS, USEFUL_READ, USEFUL_WRITTEN, OUTSIDE, TRACES, MOVED, STAGED, STAGED_END = range(
+    served.HEADER, served.HEADER + 8
+)
+HEADER = served.HEADER + 8
+CHARGES = 6  # columns: bytes on the pins by direction; row hits, misses and conflicts; activates
+MOVED_WIDTH = 9  # columns of State.moved: those of ir.rows.Bandwidth behind the memory
+SIZES = 48  # of stretches of words, which are powers of two
+
+
 class AddressSpread:
-    """How addresses spread over channels and transfers take turns; ``*_bits`` are shifts."""
+    """How addresses spread over channels and transfers take turns; ``*_bits`` are shifts. What is free is here too."""
 
     channels: int
     burst_bits: int
@@ -235,6 +252,13 @@ class AddressSpread:
     clock_hz: int
     paced: int  # the first transfer of which a request has no time yet
     offers: int  # bursts under way that have askers and are not taken in yet
+    burst_bytes: int
+    capacity_bytes: int
+    gap: int  # cycles between column commands of a channel, at least
+    submitted: int  # transfers so far
+    free_slots: int
+    used_words: int  # those behind have never been taken
+    free_words: Annotated[Any, np.int64, (SIZES,)]  # the first free stretch of 2^n words, which names the next one
 
 
 class TransferRecord:
@@ -272,6 +296,14 @@ class TransferRecord:
     activates: int
     asked_ps: int  # when the engine asked for the last row that has its time
     ends_before: int  # the slot of the next completion
+    useful: int  # bytes that were asked for
+    words: int  # how many it has, from ``requests`` on
+    ticket: int
+    layer: int
+    below: int  # bytes that it reaches before where it begins, and from there on
+    above: int
+    fewest: int  # column commands that it needs at least: its bursts, unless writes under way serve or absorb some
+    place: int  # of its slot in State.free
 
 
 class BurstCursor:
@@ -311,15 +343,22 @@ SPREAD, TRANSFER, CURSOR, FEED = map(record, (AddressSpread, TransferRecord, Bur
 
 
 class DramState(NamedTuple):
-    """All arrays of a memory. C channels, S slots for transfers under way."""
+    """All arrays of a memory. C channels, S slots for transfers under way, each of T words."""
 
+    header: Any  # (HEADER,)
+    completions: Any  # (S, served.COMPLETION_WIDTH) of the instant reached: the fields of a TransferCompletion
     rules: Any  # (1,) Rules
     spread: Any  # (1,) Spread
     channels: Any  # (C,) Channel
     feeds: Any  # (C,) Feed
     transfers: Any  # (S,) Transfer
+    table: Any  # (S, T) the same memory
+    shapes: Any  # (N, T)
+    staged: Any  # (L,) lists that are submitted next: T words, three of each run, the bursts of each row
     cursors: Any  # (C, S) Cursor
     ending: Any  # (1,) the slot of the first completion to come
-    done: Any  # (S,) slots that completed
+    free: Any  # (S,) slots: the first ``free_slots`` are free, the others under way
     words: Any  # (W,) of transfers with requests of their own time, and of askers
     logs: Any  # (C,) Log
+    charged: Any  # (layers, CHARGES)
+    moved: Any  # (M, MOVED_WIDTH)

@@ -45,16 +45,21 @@ def seek(spread: AddressSpread, words: Any, number: int, transfer: TransferRecor
     return True
 
 
+@njit
+def bursts_of(spread: AddressSpread, words: Any, transfer: TransferRecord, cursor: BurstCursor) -> int:
+    """All bursts of a region or a list; the cursor is one of channel 0, and to be put back."""
+    rewind(spread, words, 0, transfer, cursor)
+    while seek(spread, words, 0, transfer, cursor):
+        cursor.local = cursor.stop
+    bursts: int = cursor.next_number
+    return bursts
+
+
 @entry
 @njit
 def count(spread: AddressSpread, words: Any, transfer: TransferRecord, cursor: BurstCursor) -> int:
-    """All bursts that channel 0 has of a region."""
-    bursts = 0
-    rewind(spread, words, 0, transfer, cursor)
-    while seek(spread, words, 0, transfer, cursor):
-        bursts += cursor.stop - cursor.local
-        cursor.local = cursor.stop
-    return bursts
+    """All bursts of a region, for Python."""
+    return bursts_of(spread, words, transfer, cursor)
 
 
 @inlined

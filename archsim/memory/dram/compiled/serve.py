@@ -17,29 +17,34 @@ second implementation must share to be equal bit for bit:
 5. So does a transfer whose askers do not offer its next burst yet (compiled/intake.py); it may join again in a later
    round of the same cycle.
 
-Between completions channels do not know of one another, and no burst taken in or issued in cycle c ends before
-c + shortest, so each may run alone that far; but with askers no further than the cycle.
-
-Transfers may follow one another: each is then submitted when an earlier one has ended.
+Between completions channels do not know of one another, so each may run alone as far as no transfer can end
+(compiled/bounds.py); with requests that wait for ends no further than to where the next burst can end, for none that is
+taken in or issued in cycle c ends before c + shortest; and with askers no further than the cycle.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from archsim.base.jit import entry, inlined, njit
-from archsim.base.units import PS_PER_S
-from archsim.memory.dram.compiled.intake import accept, ended, enlist, pace, scaled
+from archsim.base import served
+from archsim.base.addressed import value_at
+from archsim.base.jit import addressed, inlined, njit
+from archsim.memory.dram.compiled.bounds import soonest
+from archsim.memory.dram.compiled.clock import cycle, edge
+from archsim.memory.dram.compiled.intake import accept, ended, pace
 from archsim.memory.dram.compiled.issue import tick
 from archsim.memory.dram.compiled.queues import QUEUED, has_room, release, take_in
 from archsim.memory.dram.compiled.records import (
     CONFLICT,
     HIT,
     INTAKE,
+    MOVED,
     NEVER,
     NONE,
+    NOW_PS,
     OPENED,
     OWNER_BITS,
+    TRACES,
     AddressSpread,
     ChannelFeed,
     ChannelRecord,
@@ -47,10 +52,9 @@ from archsim.memory.dram.compiled.records import (
     DramRules,
     DramState,
 )
-from archsim.memory.dram.compiled.regions import rewind, seek
+from archsim.memory.dram.compiled.regions import seek
 from archsim.memory.dram.compiled.rings import (
     admit,
-    append_pending,
     first_completion,
     insert_ending,
     look_ahead,
@@ -61,23 +65,22 @@ from archsim.memory.dram.compiled.rings import (
     remove_head,
 )
 from archsim.memory.dram.compiled.select import next_at, plan, skip, suspend
+from archsim.memory.dram.compiled.slots import collect
 
 
-@entry
+@addressed
 @njit
-def advance(state: DramState, fresh: Any, fresh_count: int, until: int) -> tuple[int, int]:
-    """Take over the transfers of slots ``fresh[:fresh_count]``, then run to the first completion up to ``until``.
-
-    Returns how many slots of ``state.done`` completed at that instant, 0 when none did, and the cycle before
-    which no further one can; NEVER when none is under way.
-    """
+def advance(kind: Any, table: int, until_ps: int, _: int, __: int) -> int:
+    """Run to the first instant up to ``until_ps`` with completions; how many, or that there is no room for them."""
+    state = value_at(kind, table)
+    if state.header[TRACES] and state.header[MOVED] + state.transfers.size > len(state.moved):
+        return served.NO_ROOM
     rules, spread = state.rules[0], state.spread[0]
     channels, feeds, transfers = state.channels, state.feeds, state.transfers
     cursors, ending, words = state.cursors, state.ending, state.words
-    for i in range(fresh_count):
-        _arrive(state, spread, fresh[i])
+    until = cycle(spread, until_ps + 1) - 1
     _look_ahead(state, spread)
-    horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
+    horizon = _horizon(state, spread, first_completion(transfers, ending), until)
     while horizon >= 0:
         for c in range(feeds.size):
             if spread.offers:
@@ -86,26 +89,30 @@ def advance(state: DramState, fresh: Any, fresh_count: int, until: int) -> tuple
                 feed, log = feeds[c], state.logs[c]
                 _serve(rules, spread, words, channels[c], feed, transfers, cursors[c], ending, log, horizon)
         _look_ahead(state, spread)
-        horizon = _horizon(spread, feeds, first_completion(transfers, ending), until)
-    count = _collect(transfers, ending, state.done, until)
-    spread.under_way -= count
-    if spread.under_way == 0:
-        return count, NEVER
-    return count, min(_first_event(feeds) + spread.shortest, first_completion(transfers, ending))
+        horizon = _horizon(state, spread, first_completion(transfers, ending), until)
+    count = collect(state, spread, until)
+    state.header[NOW_PS] = state.completions[0, served.TIME_PS] if count else until_ps
+    next_end = NEVER
+    if spread.under_way:
+        next_end = min(soonest(state, spread, _first_event(feeds)), first_completion(transfers, ending))
+    state.header[served.NEXT_PS] = edge(spread, next_end)
+    return count
 
 
 @njit
-def _horizon(spread: AddressSpread, feeds: Any, completion: int, until: int) -> int:
+def _horizon(state: DramState, spread: AddressSpread, completion: int, until: int) -> int:
     """The cycle up to which channels may run unordered, or -1 when nothing may happen before a completion."""
     limit = min(until, completion)
-    first = _first_event(feeds)
+    first = _first_event(state.feeds)
     if first > limit:
         return -1
     if spread.under_way == 0:
         return limit
     if spread.offers:
         return first
-    return min(limit, first + spread.shortest - 1)
+    if spread.paced != NONE:
+        return min(limit, first + spread.shortest - 1)
+    return min(limit, soonest(state, spread, first) - 1)
 
 
 @njit
@@ -114,17 +121,6 @@ def _first_event(feeds: Any) -> int:
     for c in range(feeds.size):
         first = min(first, feeds[c].next_at)
     return first
-
-
-@njit
-def _collect(transfers: Any, ending: Any, done: Any, until: int) -> int:
-    count = 0
-    instant = first_completion(transfers, ending)
-    while instant <= until and first_completion(transfers, ending) == instant:
-        done[count] = ending[0]
-        ending[0] = transfers[ending[0]].ends_before
-        count += 1
-    return count
 
 
 @njit
@@ -144,26 +140,6 @@ def _look_at(state: DramState, spread: AddressSpread, c: int) -> None:
     if feed.parked != NONE:
         look_ahead(spread, state.words, feed, state.transfers, state.cursors[c])
         feed.next_at = min(feed.next_at, feed.release_at)
-
-
-@njit
-def _arrive(state: DramState, spread: AddressSpread, slot: int) -> None:
-    transfer, feeds, cursors = state.transfers[slot], state.feeds, state.cursors
-    spread.under_way += 1
-    enlist(spread, state.words, transfer)
-    if transfer.most:
-        transfer.following, spread.paced = spread.paced, slot
-    for c in range(feeds.size):
-        feed, cursor = feeds[c], cursors[c, slot]
-        rewind(spread, state.words, c, transfer, cursor)
-        if seek(spread, state.words, c, transfer, cursor):
-            transfer.open_channels += 1
-            append_pending(feed, cursors[c], slot)
-            feed.take_at = min(feed.take_at, transfer.visible)
-            feed.next_at = min(feed.next_at, transfer.visible)
-    if transfer.open_channels == 0:
-        transfer.first_beat = transfer.last_beat = transfer.visible
-        insert_ending(state.transfers, state.ending, slot)
 
 
 @njit
@@ -231,10 +207,11 @@ def _plan(rules: DramRules, ch: ChannelRecord, feed: ChannelFeed, now: int) -> N
     feed.planned = next_at(rules, ch)
 
 
-@entry
+@addressed
 @njit
-def realign(state: DramState, now: int) -> None:
-    """Let refresh begin anew at cycle ``now`` on idle channels: none is pending, the first is an interval away."""
+def realign(kind: Any, table: int, now: int, _: int, __: int) -> int:
+    """Let refresh begin anew at cycle ``now`` on idle channels: none is pending, the first is an interval away. 0."""
+    state = value_at(kind, table)
     rules = state.rules[0]
     for c in range(state.feeds.size):
         ch, feed = state.channels[c], state.feeds[c]
@@ -243,6 +220,7 @@ def realign(state: DramState, now: int) -> None:
         suspend(rules, ch)
         _plan(rules, ch, feed, now + 1)
         feed.next_at = min(feed.planned, ch.refresh_due)
+    return 0
 
 
 @inlined
@@ -335,26 +313,3 @@ def _is_idle(feed: ChannelFeed) -> bool:
     """No transfer has a burst that is still to come to the channel's queues."""
     rings = feed.tails[0] == NONE and feed.tails[1] == NONE
     return rings and feed.pending_head == NONE and feed.parked == NONE
-
-
-@entry
-@njit
-def in_turns(state: DramState, slots: Any, count: int, most: int) -> int:
-    """Run the transfers of ``slots[:count]`` in order, ``most`` under way at a time; the cycle of the last end.
-
-    One that takes the place of another becomes visible in the cycle after its end.
-    """
-    end, first = 0, 0
-    more = min(most, count)
-    while True:
-        done, next_end = advance(state, slots[first:], more, NEVER - 1)
-        first += more
-        if done:
-            end = state.transfers[state.done[0]].last_beat
-        more = min(done, count - first)
-        for slot in slots[first : first + more]:
-            transfer = state.transfers[slot]
-            transfer.visible = transfer.asked_cycle = end + 1
-            transfer.asked_ps = scaled(end, PS_PER_S, state.spread[0].clock_hz, False)
-        if more == 0 and next_end == NEVER:
-            return end
