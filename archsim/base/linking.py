@@ -25,7 +25,7 @@ from numba.core.registry import CPUDispatcher
 
 
 class PartLibrary(JITCodeLibrary):
-    """The intermediate code of one function, packed: as LLVM's objects it takes ten times the memory."""
+    """The intermediate code of one function, packed: not kept as LLVM's objects."""
 
     def finalize(self) -> None:
         """Nothing to optimise yet: that is for the entry that links it."""
