@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from archsim.ir.workload import Axis
 from mapper.strides import Padding, padding
 
 Counts = NDArray[np.int64]
+SPLITS = 4096  # axes whose components are remembered: those of a model's layers, from one design to the next
 
 
 @dataclass(frozen=True)
@@ -60,21 +61,27 @@ def components(axes: tuple[Axis, ...], shape: tuple[int, ...], dims: Mapping[str
     """Components of all axes, in memory order."""
     found: list[Component] = []
     for index, axis in enumerate(axes):
-        found.extend(_split(index, axis, shape[index], dims))
+        sizes = tuple([dims[dim] for dim, _ in axis.terms])
+        found.extend(_split(index, axis.terms, axis.offset, shape[index], sizes))
     return tuple(found)
 
 
-def _split(index: int, axis: Axis, length: int, dims: Mapping[str, int]) -> list[Component]:
-    moving = sorted(((dim, coef) for dim, coef in axis.terms if dims[dim] > 1), key=lambda term: (-term[1], term[0]))
-    last = axis.offset + sum(coef * (dims[dim] - 1) for dim, coef in moving)
-    inside = axis.offset >= 0 and last < length
+@lru_cache(maxsize=SPLITS)
+def _split(
+    index: int, terms: tuple[tuple[str, int], ...], offset: int, length: int, sizes: tuple[int, ...]
+) -> tuple[Component, ...]:
+    """Components of axis ``index``; ``sizes``: of the dims of ``terms``."""
+    dims = {dim: size for (dim, _), size in zip(terms, sizes, strict=True)}
+    moving = sorted(((dim, coef) for dim, coef in terms if dims[dim] > 1), key=lambda term: (-term[1], term[0]))
+    last = offset + sum(coef * (dims[dim] - 1) for dim, coef in moving)
+    inside = offset >= 0 and last < length
     if inside and moving:
         (dim, coef), rest = moving[0], tuple(moving[1:])
         span = sum(c * (dims[d] - 1) for d, c in rest) + 1
         if coef >= span:
-            outer = Component(index, ((dim, 1),), coef, axis.offset, None)
-            return [outer, Component(index, rest, 1, 0, None)] if rest else [outer]
-    return [Component(index, tuple(moving), 1, axis.offset, None if inside else length)]
+            outer = Component(index, ((dim, 1),), coef, offset, None)
+            return (outer, Component(index, rest, 1, 0, None)) if rest else (outer,)
+    return (Component(index, tuple(moving), 1, offset, None if inside else length),)
 
 
 def slot_sizes(parts: tuple[Component, ...], tiles: Mapping[str, int]) -> tuple[int, ...]:

@@ -111,6 +111,18 @@ class Block(NamedTuple):
         return self.base < high and low < self.base + self.size and self.first <= last and first <= self.last
 
 
+def united(blocks: Iterable[Block]) -> list[Block]:
+    """The same bytes in as few blocks as can be, by address; ``blocks`` live over the same layers, none is empty."""
+    found: list[Block] = []
+    for block in sorted(set(blocks)):
+        last = found[-1] if found else None
+        if last is None or block.base > last.base + last.size:
+            found.append(block)
+        elif block.base + block.size > last.base + last.size:
+            found[-1] = last._replace(size=block.base + block.size - last.base)
+    return found
+
+
 def lowest_fit(blocks: Iterable[Block], size: int, first: int, last: int, align: int) -> int:
     """Lowest aligned address at which ``size`` bytes are free over layers [first, last]."""
     address = 0

@@ -7,15 +7,16 @@ there is no room for all to stay off even the last layer's).
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, LayerMapping
 from archsim.spec.architecture import Architecture
 from mapper.geometry import components, slot_padding, slot_sizes
 from mapper.operands import BIAS, OperandPlan
-from mapper.placement import Block, lowest_fit
+from mapper.placement import Block, lowest_fit, united
 from mapper.problem import Problem
 from mapper.strides import block_bytes
 
@@ -93,7 +94,7 @@ def allocate(
     placed: dict[str, Slot] = {}
     for name in dict.fromkeys(ring.memory for ring in rings):
         inside = [ring for ring in rings if ring.memory == name]
-        earlier = [[slot for slot in slots.values() if slot.memory == name] for slots in reversed(before)]
+        earlier = [_blocks(slot for slot in slots.values() if slot.memory == name) for slots in reversed(before)]
         found = _apart(inside, architecture.memory(name).word_bytes, free[name], earlier, weights)
         if found is None:
             raise MappingError(
@@ -115,32 +116,36 @@ def fit(problem: Problem, mapping: LayerMapping, architecture: Architecture, fre
 
 
 def _apart(
-    rings: Sequence[Slot], align: int, room: int, earlier: Sequence[Sequence[Slot]], weights: Set[str]
+    rings: Sequence[Slot], align: int, room: int, earlier: Sequence[Sequence[Block]], weights: Set[str]
 ) -> list[Slot] | None:
     """The rings of one memory apart from those of as many layers as can be, of ``earlier`` ones, the last first."""
     depth = len(earlier)
     while depth:
-        others = [slot for slots in earlier[:depth] for slot in slots]
+        others = united(chain.from_iterable(earlier[:depth]))
         found = _pack(rings, align, room, others, {ring.operand for ring in rings})
         if found is not None:
             return found
         depth //= 2
-    last = earlier[0] if earlier else ()
+    last = united(earlier[0]) if earlier else ()
     found = _pack(rings, align, room, last, weights)
     return found if found is not None else _pack(rings, align, room, (), weights)
 
 
 def _pack(
-    rings: Sequence[Slot], align: int, room: int, others: Sequence[Slot], apart: Container[str]
+    rings: Sequence[Slot], align: int, room: int, others: Sequence[Block], apart: Container[str]
 ) -> list[Slot] | None:
     """The rings at the lowest addresses, those named ``apart`` off the ``others``; None where there is no room."""
     placed: list[Slot] = []
-    taken = sorted([Block(slot.address, slot.size_bytes, 0, 0) for slot in others])
     for ring in rings:
-        own = [Block(slot.address, slot.size_bytes, 0, 0) for slot in placed]
-        blocks = [*taken, *own] if ring.operand in apart else own
+        own = _blocks(placed)
+        blocks = [*others, *own] if ring.operand in apart else own
         address = lowest_fit(blocks, ring.size_bytes, 0, 0, align)
         if address + ring.size_bytes > room:
             return None
         placed.append(replace(ring, address=address))
     return placed
+
+
+def _blocks(slots: Iterable[Slot]) -> list[Block]:
+    """Where rings lie; each layer's at any time, for those of other layers run beside them."""
+    return [Block(slot.address, slot.size_bytes, 0, 0) for slot in slots]

@@ -23,10 +23,10 @@ def joules(total_zj: int, parts_zj: Mapping[_Key, int]) -> dict[_Key, float]:
     """``parts_zj`` (>= 0, summing to ``total_zj`` zeptojoules) in joules, in their order; sums are exact."""
     exponent = frexp(total_zj / ZJ_PER_J)[1] - _BITS
     step = Fraction(2) ** exponent * ZJ_PER_J
-    floors = {name: int(part_zj / step) for name, part_zj in parts_zj.items()}
+    cut = {name: divmod(part_zj * step.denominator, step.numerator) for name, part_zj in parts_zj.items()}
+    floors = {name: floor for name, (floor, _) in cut.items()}
     rest = round(total_zj / step) - sum(floors.values())
-    by_remainder = sorted(parts_zj, key=lambda name: floors[name] - parts_zj[name] / step)
-    for name in by_remainder[:rest]:
+    for name in sorted(cut, key=lambda name: -cut[name][1])[:rest]:
         floors[name] += 1
     return {name: ldexp(steps, exponent) for name, steps in floors.items()}
 
