@@ -31,7 +31,7 @@ class _Known(NamedTuple):
 
 
 class MessageLoads:
-    """Of a network with these ``fans``. The arrays are those of ``compiled.serving.NetworkModel``."""
+    """Of a network with these ``fans``. The arrays are those of ``compiled.serving.ServedNetwork``."""
 
     def __init__(self, fans: MulticastFans, packets: PacketFormat, clock: ClockDomain) -> None:
         self.loads: Any = np.zeros((0, s.LOAD_WIDTH), np.int64)

@@ -29,7 +29,7 @@ from archsim.spec import topology as chip_topology
 from archsim.spec.network import Noc
 
 if TYPE_CHECKING:
-    from archsim.noc.compiled.serving import NetworkModel
+    from archsim.noc.compiled.serving import ServedNetwork
 
 FIRST_MESSAGES = 64  # under way before the arrays first grow
 
@@ -234,9 +234,9 @@ class Network:
         self._completions = np.zeros((len(self._used), served.COMPLETION_WIDTH), np.int64)
         return more
 
-    def _model(self) -> NetworkModel:
+    def _model(self) -> ServedNetwork:
         loads = self._loads
-        return self._compiled.NetworkModel(
+        return self._compiled.ServedNetwork(
             header=self._header,
             completions=self._completions,
             loads=loads.loads,

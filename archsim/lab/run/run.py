@@ -20,6 +20,7 @@ from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import BuiltJob, Job, Progress, build, quiet
 from archsim.lab.run.replay_blocks import replay, sentences
 from archsim.report.run.tables import UNITS, layer_table
+from archsim.report.run.trace import trace_json
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -132,7 +133,6 @@ class RunResult:
         Returns the paths; raises ConfigError when the directory cannot be written.
         """
         from archsim.report.run import run_files
-        from archsim.report.run.trace import trace_json
 
         mappings = ""
         if self.built.mapping is not None:

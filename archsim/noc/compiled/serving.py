@@ -41,7 +41,7 @@ CHAIN_WIDTH = 4  # of the parts of a route: the next one of a port; by turn: the
 NEXT, FIRST, LAST, TURN = range(CHAIN_WIDTH)
 
 
-class NetworkModel(NamedTuple):
+class ServedNetwork(NamedTuple):
     """``rows``: messages of all loads; ``made``, ``chain``: scratch for those of a route; ``used``, ``tickets``: of a
     shipment by its first record, how many records it has, and what the machine calls it; ``charged``: by layer, the
     flits times links and times routers of each level; ``state``: of the fidelity."""
