@@ -64,7 +64,7 @@ class BytecodeStore:
 
     def write(self) -> None:
         """Put what is new into the file, which is replaced; of two processes that do so at once the last one stays."""
-        if not self.new:
+        if not self.new or caches.folder() is None:  # as the command has turned out, with --no-cache
             return
         kept, data = _read(self.path, self.tree)
         held = {name: (entry.stamp, bytes(data[entry.start : entry.stop])) for name, entry in kept.items()} | self.new
@@ -145,7 +145,8 @@ def keep() -> None:
     if _loose(folder):
         return
     tree = f"{ROOT}"
-    store = BytecodeStore(folder / f"{sys.implementation.cache_tag}-{zlib.crc32(tree.encode()):08x}", tree)
+    python = f"{sys.implementation.cache_tag}-{sys.flags.optimize}"  # -O leaves asserts out, -OO docstrings too
+    store = BytecodeStore(folder / f"{python}-{zlib.crc32(tree.encode()):08x}", tree)
     sys.path_hooks.insert(0, _finder(store))
     for path in [path for path in sys.path_importer_cache if path.startswith(tuple(f"{ROOT / name}" for name in OURS))]:
         del sys.path_importer_cache[path]

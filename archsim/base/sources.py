@@ -16,11 +16,13 @@ PACKAGES = ("archsim", "mapper")
 _CONSTANTS = re.compile(
     rb"^from ((?:archsim|mapper)[.\w]*) import (?:\([^)]*?|[^(\n]*?)\b[A-Z][A-Z_0-9]+\b", re.MULTILINE
 )
+_MODULES = re.compile(rb"^from ((?:archsim|mapper)[.\w]*) import \(?([^)#\n]*)", re.MULTILINE)
 
 
 def digest(root: Path, maker: str, beside: tuple[Path, ...]) -> str:
     """Of every file in a folder with functions of the module ``maker``, of those that such a file has constants from,
-    which are compiled into them as layouts are, and of those ``beside``; alike in every clone, whatever its ``root``.
+    one by one or as a module, which are compiled into them as layouts are, and of those ``beside``; alike in every
+    clone, whatever its ``root``.
 
     What was found is kept under the places, times and sizes of all files.
     """
@@ -85,6 +87,9 @@ def _digest(root: Path, maker: str, beside: tuple[Path, ...]) -> str:
     folders = {path.parent for path, text in files.items() if made_here in text}
     compiled_in = {path for path in files if path.parent in folders}
     named = {name.decode() for path in compiled_in for name in _CONSTANTS.findall(files[path])}
+    makers = (text for path, text in files.items() if made_here in text)
+    named |= {f"{package.decode()}.{name}" for text in makers for package, names in _MODULES.findall(text)
+              for name in re.findall(r"\w+", names.decode())}  # fmt: skip
     compiled_in |= {root / f"{name.replace('.', '/')}.py" for name in named} | set(beside)
     found = hashlib.sha256()
     for path, text in files.items():

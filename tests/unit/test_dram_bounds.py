@@ -44,10 +44,37 @@ def test_a_shape_needs_no_more_column_commands_than_it_has_bursts() -> None:
 def test_a_read_ends_no_sooner_than_its_bursts_on_all_channels_take() -> None:
     dram = DramController(PART)
     dram.submit(0, [Transfer(0, False, 0, 1 << 16)])
+    assert dram.advance(10**5) == []
     bound = dram.next_event_ps()
     assert bound is not None and bound >= dram.least_ps(1 << 16, write=False)
     (done,) = dram.advance(10**12)
     assert done.time_ps >= bound
+
+
+def test_bounds_hold_where_a_newcomer_fills_the_queue_of_writes() -> None:
+    """Reads of one bank are served, writes to an open row wait; a large write has these drained, sooner than before."""
+    part = catalogue.dram("lpddr5", 6400, 16, 1, 1 << 30)
+    row = 1 << 27
+    for seed in range(60):
+        rng, dram, numbers = Random(seed), DramController(part), iter(range(1000))
+        row_at = row + rng.randint(0, 15) * 2048
+        dram.submit(0, [Transfer(next(numbers), True, row_at, 64)])
+        while dram.next_event_ps() is not None:
+            dram.advance(10**9)
+        now = dram._now_ps + rng.randint(1, 50_000)
+        dram.submit(now, [Transfer(next(numbers), False, number << 19, 64) for number in range(12)])
+        now += rng.randint(1, 60_000)
+        while dram.advance(now):
+            pass
+        waiting = [Transfer(next(numbers), True, row_at + 64 + 32 * n, 32) for n in range(rng.randint(18, 25))]
+        dram.submit(now, waiting)
+        for _ in range(rng.randint(1, 30)):
+            now += rng.randint(1, 20_000)
+            while dram.advance(now):
+                pass
+        dram.submit(now, [Transfer(next(numbers), True, 2 * row + rng.randint(0, 7) * 4096, 8192)])
+        while (bound := dram.next_event_ps()) is not None:
+            assert all(done.time_ps >= bound for done in dram.advance(10**12)), seed
 
 
 def test_bounds_hold_where_writes_serve_reads() -> None:

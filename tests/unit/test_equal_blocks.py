@@ -110,6 +110,28 @@ def test_queues_do_one_thing_at_a_time_in_a_steady_run(tmp_path: Path) -> None:
                 assert activity.records[unit][index].end_ps <= record.start_ps
 
 
+def test_transfers_over_time_sum_to_the_totals(tmp_path: Path) -> None:
+    activity = ax.run(model(tmp_path, 9), "edge_npu", repeat="steady").result.activity
+    assert activity is not None
+    for name, stats in activity.dram.items():
+        streams = activity.bandwidth.transfers(name)
+        assert streams is not None
+        read = int(streams.size_bytes[~streams.write].sum()), int(streams.size_bytes[streams.write].sum())
+        assert read == (stats.useful_read_bytes, stats.useful_write_bytes)
+        for key in ("row_hits", "row_misses", "row_conflicts", "activates"):
+            assert int(streams.column(key).sum()) == getattr(stats, key), key
+
+
+def test_a_mapping_is_exported_for_every_layer_and_runs(tmp_path: Path) -> None:
+    path = model(tmp_path, 7)
+    steady = ax.run(path, "edge_npu", repeat="steady")
+    steady.save(tmp_path / "out")
+    again = ax.run(path, "edge_npu", mapping=tmp_path / "out" / "mappings.yaml")
+    assert again.summary["macs"] == steady.summary["macs"]
+    with pytest.raises(ConfigError, match="states a mapping"):
+        ax.run(path, "edge_npu", mapping=tmp_path / "out" / "mappings.yaml", repeat="steady")
+
+
 def test_without_equal_blocks_all_is_simulated() -> None:
     exact, steady = (ax.run("eye_tracking", "edge_npu", repeat=mode).summary for mode in ("exact", "steady"))
     assert steady["provenance"].pop("repeat") == {"mode": "steady", "blocks": []}

@@ -18,9 +18,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("ARCHSIM_NO_CACHE", raising=False)
     texts = {
         "archsim/base/maker.py": "def njit(function): return function\n",
-        "archsim/pe/loop.py": f"from {MAKER} import njit\nfrom archsim.ir.layout import WIDTH\n",
+        "archsim/pe/loop.py": f"from {MAKER} import njit\nfrom archsim.ir.layout import WIDTH\n"
+        "from archsim.ir import rows, layout as k\n",
         "archsim/pe/beside.py": "",
         "archsim/ir/layout.py": "WIDTH = 3\n",
+        "archsim/ir/rows.py": "FIRST = 0\n",
         "archsim/ir/other.py": "",
         "mapper/solve.py": "",
     }
@@ -41,6 +43,7 @@ def digest(root: Path) -> str:
         ("archsim/pe/loop.py", True),
         ("archsim/pe/beside.py", True),
         ("archsim/ir/layout.py", True),
+        ("archsim/ir/rows.py", True),
         ("archsim/base/maker.py", True),
         ("archsim/ir/other.py", False),
         ("mapper/solve.py", False),

@@ -22,7 +22,7 @@ from archsim.lab.kit.text import read_text
 from archsim.lab.run.fidelity import affordable, with_fidelity
 from archsim.lab.run.fits import check_fit
 from archsim.lab.run.offchip import outer_rates
-from archsim.lab.run.replay_blocks import LeftOut, leave_out, lengthened, placed
+from archsim.lab.run.replay_blocks import LeftOut, leave_out, lengthened
 from archsim.report.kit.number_format import counted
 from archsim.spec import load
 from archsim.spec.architecture import Architecture
@@ -147,6 +147,11 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
     if keep is not None:
         asked = asked.keeping(keep)
     workload = asked.workload
+    if job.spares_blocks and job.mapping is not None:
+        raise ConfigError(
+            f"--repeat steady: {job.mapping} states a mapping, which may tell equal blocks of layers apart; allowed "
+            "with --repeat exact"
+        )
     left_out = leave_out(workload) if job.spares_blocks else ()
     asked = asked.without(left_out)
     try:
@@ -191,18 +196,12 @@ class CompileRequest:
 
     def without(self, left_out: Sequence[LeftOut]) -> CompileRequest:
         """The same of the network in which blocks are left out."""
-
         if not left_out:  # nothing changes
             return self
         short, given = left_out[-1].short, self.options.given
         names = {layer.name for layer in short.layers}
         layers = {name: layer for name, layer in given.layers.items() if name in names}
-        placements = {name: placed(item, left_out) for name, item in given.placements.items() if name in short.tensors}
-        return replace(
-            self,
-            workload=short,
-            options=replace(self.options, given=replace(given, layers=layers, placements=placements)),
-        )
+        return replace(self, workload=short, options=replace(self.options, given=replace(given, layers=layers)))
 
     def explained(self, error: ArchsimError) -> ArchsimError:
         """The error, with what the mapping file was made for behind it."""

@@ -23,7 +23,7 @@ from archsim.energy.account import STATIC
 from archsim.ir.activity import Activity, CacheStats, CountKey, DramStats, NocStats
 from archsim.ir.bandwidth import FIELDS, BandwidthStreams, BandwidthTrace
 from archsim.ir.blocks import KEPT, EqualBlocks, equal_blocks, renamed, shortened
-from archsim.ir.mapping import ModelMapping, Placement
+from archsim.ir.mapping import ModelMapping
 from archsim.ir.records import CommandText, PackedRecords, Records
 from archsim.ir.result_parts import BlockFacts
 from archsim.ir.workload import Workload
@@ -63,35 +63,16 @@ def leave_out(workload: Workload) -> tuple[LeftOut, ...]:
 
 
 def lengthened(mapping: ModelMapping, left_out: Sequence[LeftOut]) -> ModelMapping:
-    """The mapping of the whole network; tensors of layers that were left out have no place in it."""
+    """The mapping of the whole network, without places: where tensors lie, and how long, follows from all layers."""
     for part in reversed(left_out):
         by_name = {layer.layer: layer for layer in mapping.layers}
         for place in part.blocks.middle:
             for by in range(1, part.copies + 1):
                 name = renamed(part.whole, part.blocks, place, by)
                 by_name[name] = replace(by_name[part.whole.layers[place].name], layer=name)
-        gone = part.blocks.left_out
-        later = len(gone)
-        placements = tuple(
-            replace(item, first=_behind(item.first, gone, later), last=_behind(item.last, gone, later))
-            for item in mapping.placements
-        )
         layers = tuple(by_name[layer.name] for layer in part.whole.layers if layer.name in by_name)
-        mapping = replace(mapping, layers=layers, placements=placements, workload_sha256=part.whole.sha256)
+        mapping = replace(mapping, layers=layers, placements=(), workload_sha256=part.whole.sha256)
     return mapping
-
-
-def placed(placement: Placement, left_out: Sequence[LeftOut]) -> Placement:
-    """A placement of the whole network, by the layers of the one in which blocks are left out."""
-    first, last = placement.first, placement.last
-    for part in left_out:
-        gone = part.blocks.left_out
-        first, last = (min(at, gone.start) if at < gone.stop else at - len(gone) for at in (first, last))
-    return replace(placement, first=first, last=last)
-
-
-def _behind(layer: int, gone: range, later: int) -> int:
-    return layer + later if layer >= gone.start else layer
 
 
 def replay(activity: Activity, left_out: Sequence[LeftOut]) -> Replay:
@@ -120,8 +101,8 @@ class _QueueCut(NamedTuple):
     """The commands of the third block among those of a queue: from ``begin`` to ``end``.
 
     ``size_before``: commands of the second block, mostly as many. ``ends_ps``: when the queue was through with the
-    first three blocks, 0 where it has none of one; ``least_ps``: how long it needed for the third; ``next_ps``: when
-    it began what follows.
+    first three blocks, 0 where it has none of one; ``least_ps``: how long it needed for the third, from ``begun_ps``;
+    ``next_ps``: when it began what follows.
     """
 
     begin: int
@@ -129,6 +110,7 @@ class _QueueCut(NamedTuple):
     size_before: int
     ends_ps: tuple[int, int, int]
     least_ps: int
+    begun_ps: int
     next_ps: int
 
     @property
@@ -144,9 +126,10 @@ class _QueueCut(NamedTuple):
         at = np.searchsorted(reached, range(KEPT)).tolist()
         through = tuple([int(ends[after - 1]) if after > first else 0 for first, after in pairwise(at)])
         _, _, third, fourth = at
-        least_ps = int(ends[fourth - 1] - starts[third]) if fourth > third else 0
+        begun_ps = int(starts[third]) if fourth > third else 0
+        least_ps = int(ends[fourth - 1]) - begun_ps if fourth > third else 0
         next_ps = int(starts[fourth]) if fourth > third and fourth < len(starts) else 0
-        return cls(third, fourth, third - at[1], through, least_ps, next_ps)  # type: ignore[arg-type]  # three of four
+        return cls(third, fourth, third - at[1], through, least_ps, begun_ps, next_ps)  # type: ignore[arg-type]  # three of four
 
 
 def _cuts(activity: Activity, part: LeftOut) -> dict[str, _QueueCut]:
@@ -204,7 +187,7 @@ def _longer(activity: Activity, part: LeftOut, cuts: Mapping[str, _QueueCut], pe
         records=records,
         counts=counts,
         dram={name: again.dram(name, stats) for name, stats in activity.dram.items()},
-        bandwidth=_bandwidth(activity.bandwidth, list(activity.dram), _Window(period.until_ps, period_ps, copies)),
+        bandwidth=_bandwidth(activity.bandwidth, list(activity.dram), _windows(cuts, period, copies)),
         caches={name: again.cache(name, stats) for name, stats in activity.caches.items()},
         noc=again.noc(noc) if noc is not None else None,
     )
@@ -410,33 +393,52 @@ def _more(amount: int, share: float) -> int:
 
 
 class _Window(NamedTuple):
-    """The period up to ``until_ps``, which comes ``copies`` times more."""
+    """What began from ``since_ps`` to ``until_ps``, which comes ``copies`` times more, a period later each."""
 
+    since_ps: int
     until_ps: int
     period_ps: int
     copies: int
 
 
-def _bandwidth(trace: BandwidthTrace, drams: Sequence[str], window: _Window) -> BandwidthTrace:
-    """Streams of the window again and again; those on chip when they are asked for."""
+def _windows(cuts: Mapping[str, _QueueCut], period: _Period, copies: int) -> dict[str, _Window]:
+    """Of streams on chip (''), and of what queues of a kind ask of a DRAM (load, store): while these were at the third
+    block, which they may be at long before the others are."""
+    time_ps, _, until_ps = period
+    found = {"": _Window(until_ps - time_ps, until_ps, time_ps, copies)}
+    for kind in ("load", "store"):
+        known = [cut for unit, cut in cuts.items() if unit.partition(".")[2].startswith(kind) and cut.next_ps]
+        since, until = (min([getattr(cut, name) for cut in known], default=0) for name in ("begun_ps", "next_ps"))
+        found[kind] = _Window(since, until, time_ps, copies) if known else found[""]
+    return found
+
+
+def _bandwidth(trace: BandwidthTrace, drams: Sequence[str], windows: Mapping[str, _Window]) -> BandwidthTrace:
+    """Streams of the windows again and again; those on chip when they are asked for."""
     own = {name: streams for name in drams if (streams := trace.transfers(name)) is not None}
+
+    def transfers(streams: BandwidthStreams) -> BandwidthStreams:
+        ways = ((~streams.write, windows["load"]), (streams.write, windows["store"]))
+        return BandwidthStreams.of(np.concatenate([_streams(streams.pick(way), window) for way, window in ways]))
+
     return BandwidthTrace(
-        {name: _streams(streams, window) for name, streams in own.items()},
-        lambda: {name: _streams(part, window) for name, part in trace.by_memory.items() if name not in own},
+        {name: transfers(streams) for name, streams in own.items()},
+        lambda: {
+            name: BandwidthStreams.of(_streams(part, windows[""]))
+            for name, part in trace.by_memory.items()
+            if name not in own
+        },
     )
 
 
-def _streams(streams: BandwidthStreams, window: _Window) -> BandwidthStreams:
-    since, until = np.searchsorted(streams.start_ps, (window.until_ps - window.period_ps, window.until_ps)).tolist()
-    columns = {name: streams.column(name) for name in FIELDS}
-    found = {}
-    for name, column in columns.items():
-        parts = [column[:until], *[column[since:until]] * window.copies, column[until:]]
-        if name in ("start_ps", "end_ps"):
-            later = [*range(window.copies + 1), window.copies]
-            parts = [part + by * window.period_ps for part, by in zip(parts, later, strict=True)]
-        found[name] = np.concatenate(parts)
-    return BandwidthStreams(**found)
+def _streams(streams: BandwidthStreams, window: _Window) -> IntArray:
+    """Rows of FIELDS, in any order."""
+    since, until = np.searchsorted(streams.start_ps, (window.since_ps, window.until_ps)).tolist()
+    table = np.column_stack([streams.column(name) for name in FIELDS]).astype(np.int64)
+    parts = [table[:until], *[table[since:until]] * window.copies, table[until:]]
+    later = [*range(window.copies + 1), window.copies]
+    times = np.array([name in ("start_ps", "end_ps") for name in FIELDS], dtype=np.int64)
+    return np.concatenate([part + by * window.period_ps * times for part, by in zip(parts, later, strict=True)])
 
 
 def sentences(facts: Sequence[BlockFacts]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 A transfer has some bursts left that need a column command of their own. Of n of them on C channels one channel has
 n / C, rounded up, and column commands of a channel are ``gap`` cycles apart. What is left is known of a transfer that
 shares no burst with a write under way: a queued write serves reads and absorbs writes of its burst, and it is queued no
-longer than its transfer is under way.
+longer than its transfer is under way. What is found holds until another transfer comes.
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ def soonest(state: DramState, spread: AddressSpread, now: int) -> int:
 
 
 @njit
-def meet(state: DramState, spread: AddressSpread, transfer: TransferRecord) -> bool:
-    """A transfer comes: bursts that it shares with others, some of which are written, may need no command; whether
-    others may need fewer for it."""
-    fewer = False
+def meet(state: DramState, spread: AddressSpread, transfer: TransferRecord) -> None:
+    """A transfer comes: bursts that it shares with others, some of which are written, may need no command."""
     for place in range(spread.free_slots, state.free.size):
         other = state.transfers[state.free[place]]
         if other.order == transfer.order or not (transfer.write or other.write) or _apart(spread, transfer, other):
@@ -49,8 +47,6 @@ def meet(state: DramState, spread: AddressSpread, transfer: TransferRecord) -> b
             transfer.fewest = 0
         if transfer.write:
             other.fewest = 0
-            fewer = True
-    return fewer
 
 
 @inlined

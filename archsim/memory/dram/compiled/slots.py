@@ -10,7 +10,7 @@ from typing import Any
 from archsim.base import served
 from archsim.base.addressed import value_at, word_at
 from archsim.base.jit import addressed, inlined, njit
-from archsim.memory.dram.compiled.bounds import least_end, meet
+from archsim.memory.dram.compiled.bounds import meet
 from archsim.memory.dram.compiled.clock import cycle, edge
 from archsim.memory.dram.compiled.intake import enlist
 from archsim.memory.dram.compiled.records import (
@@ -75,8 +75,9 @@ def _take_in(state: DramState, spread: AddressSpread, row: int, at_ps: int, visi
     transfer.ticket, transfer.layer = word_at(row + 8 * served.TICKET), word_at(row + 8 * served.LAYER)
     spread.submitted += 1
     _arrive(state, spread, transfer, slot)
-    least = visible if meet(state, spread, transfer) else least_end(spread, transfer, visible)
-    state.header[served.NEXT_PS] = min(state.header[served.NEXT_PS], edge(spread, least))
+    meet(state, spread, transfer)
+    # others may end sooner for it too: it can fill the queue of writes, which are drained then
+    state.header[served.NEXT_PS] = min(state.header[served.NEXT_PS], edge(spread, visible))
     return True
 
 
