@@ -15,13 +15,13 @@ import numpy as np
 
 from archsim.ir.records import Records
 from archsim.ir.unroll import Step
-from archsim.sim.arena import Arena
 from archsim.sim.clock import ClockDomain
 from archsim.sim.compiled import layout as k
-from archsim.sim.compiled.exact import PRIME
 from archsim.sim.compiled.run import run
 from archsim.sim.compiled.text import write_key
-from archsim.sim.events import Event, EventLoop, ProcessBody
+from archsim.sim.core_arena import FOREIGN_FLOWS, new_arena, tell_rooms
+from archsim.sim.core_handles import CoreFlow, CoreSink, LegEnd, Mover, SlotsTaken
+from archsim.sim.events import EventLoop, ProcessBody
 from archsim.sim.given_up import GivenUpError
 from archsim.sim.models_beside import ModelsBeside
 from archsim.sim.plan_rows import PlanRows
@@ -29,11 +29,8 @@ from archsim.sim.planned_streams import PlannedStreams
 from archsim.sim.program_tables import ProgramTables
 from archsim.sim.protocols import PlanFacts, StreamFacts
 from archsim.sim.record_pages import RecordPages
-from archsim.sim.tokens import TokenArrival, TokenSink
+from archsim.sim.tokens import TokenSink
 
-FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
-PLANS = 1 << 14  # at first: room that nothing is written to costs no memory
-PAGE = 1 << 15  # records that are written before they are packed
 IDLE_PS = 1 << 62
 
 
@@ -55,41 +52,6 @@ class MovingEngine(CoreEngine, Protocol):
 
     def transfers(self, step: Step) -> Any:
         """Start those of a move."""
-
-
-class CoreFlow:
-    """The streams of a command that Python runs (``sim.protocols.RunningStreams``)."""
-
-    def __init__(self, event: Event) -> None:
-        self.event = event
-        self.ended = False
-        self.end_ps = 0
-
-
-class SlotsTaken:
-    """The slots of a ring that a queue has taken, in the compiled machine (of ``sim.tokens.TokenCounter``)."""
-
-    def __init__(self, core: CompiledCore, counter: int) -> None:
-        self._core, self._counter = core, counter
-
-    @property
-    def taken(self) -> int:
-        """How many so far."""
-        m = self._core.arena.m
-        return int(m[m[k.COUNTERS_AT] + self._counter * k.COUNTER_WIDTH + k.TAKEN])
-
-
-class CoreSink:
-    """Where signals of a queue outside go."""
-
-    def __init__(self, core: CompiledCore, kind: int, sink: int) -> None:
-        self._core, self._kind, self._sink = core, kind, sink
-
-    def give(self, count: int, arrival: TokenArrival) -> None:
-        """Hand tokens to the machine."""
-        seen_ps, unit, index = arrival
-        rank = self._core.tables.ranks[unit]
-        self._core.tell(k.GIVE_TOKEN, self._sink, self._kind, count, seen_ps, rank, index)
 
 
 class CompiledCore:
@@ -118,7 +80,7 @@ class CompiledCore:
         self._bills: list[Any] = []
         self._streams: dict[int, tuple[Any, int]] = {}
         self._kept: list[dict[Any, Any]] = [{} for _ in tables.commands]
-        self._movers = [_Mover(self, number) for number in range(len(tables.queues))]
+        self._movers = [Mover(self, number) for number in range(len(tables.queues))]
         self._layers = [command.layer for command, _, _ in tables.commands]
         self._running: dict[int, CoreFlow] = {}
         self._rings = {ring.name: number for number, ring in enumerate(tables.program.rings)}
@@ -130,75 +92,12 @@ class CompiledCore:
         self.submits_ps = 0  # nothing is asked of a model before
         self.models_ps = ModelsBeside.IDLE_PS  # its own models complete nothing before
         self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
-        self.arena = self._built(tables.runs)
+        self.arena = new_arena(tables, self._cores)
         tables.clear()
         self.arena.m[k.LEAST_SETUP_PS] = least_setup_ps
         self._rows = PlanRows(self.arena, facts_of, trace)
         self._models = ModelsBeside(self.arena, event_loop.join(self), len(tables.layers))
         self._pages = RecordPages()
-
-    def _built(self, commands: int) -> Arena:
-        tables, queues = self.tables, len(self.tables.queues)
-        flows = queues + FOREIGN_FLOWS
-        ports = k.SHARED + self._cores * k.OWN_MOST
-        shares = self._cores + 8
-        most = max(4096, 8 * flows, ports + 1)
-        rows = {name: max(1, len(found)) for name, found in tables.rows.items()}
-        room = min(commands, PAGE) + 8 * queues + 256
-        rows |= {
-            "ENV": queues, "TOKENS": max(1, tables.room_for_tokens), "PLANS": PLANS, "PLAN_KEYS": PLANS,
-            "PLAN_TABLE": 4 * PLANS, "STREAMS": PLANS, "SHARES": 16 * PLANS,
-            "CONFLICTS": 16 * PLANS,
-            "LOADS": 128 * PLANS, "FLOWS": flows, "TURNS": flows, "PORTS": ports, "MEMBERS": flows * shares,
-            "DIRTY": ports, "EVENTS": 64 * queues + 4096, "CROSSINGS": 16 * queues, "ASKED": 64 * queues + 4096,
-            "TOLD": 64 * queues + 4096, "COUNTS": PLANS, "RECORDS": room, "PHASES": 5 * room,
-            "SCRATCH": most, "KEY": tables.key_width,
-            **ModelsBeside.rooms(queues),
-        }  # fmt: skip
-        numbers = {
-            "CLOCK": max(1, len(tables.rows["CLOCKS"])), "STREAM": PLANS, "SHARE": 64 * PLANS, "CONFLICT": 16 * PLANS,
-            "FLOW": 3 * flows, "PORT": ports, "SCRATCH": k.SCRATCH_EXACT * most,
-        }  # fmt: skip
-        widths = {"ENV": tables.depth, "TURNS": self._cores + 16, "COUNTS": max(1, len(tables.layers))}
-        widths["PLAN_KEYS"] = tables.key_width
-        arena = Arena(rows, numbers, widths)
-        for name, found in tables.rows.items():
-            if len(found):
-                arena.table(name)[: len(found)] = found
-        m = arena.m
-        m[k.QUEUE_COUNT], m[k.DEPTHS], m[k.LAYERS] = queues, tables.depth, max(1, len(tables.layers))
-        m[k.KEY_WIDTH], m[k.OWN_PORTS], m[k.PORTS_OF_CORE] = tables.key_width, k.SHARED, k.OWN_MOST
-        m[k.MOST_SHARES], m[k.MOST_TURNS] = shares, self._cores + 16
-        self._rooms(arena)
-        arena.table("PLAN_TABLE")[:] = k.NONE
-        arena.table("PORTS")[:, k.PORT_FIRST] = k.NONE
-        crossings = arena.table("CROSSINGS")
-        crossings[:, 6] = np.arange(1, len(crossings) + 1)
-        crossings[-1:, 6] = k.NONE
-        for clock, (ps, edges, _) in enumerate(tables.rows["CLOCKS"]):
-            arena.keep("CLOCK", clock, (0.0, 0.0, edges * pow(ps, -1, PRIME) % PRIME))
-        tokens, counters = arena.table("TOKENS"), arena.table("COUNTERS")
-        for counter, count in tables.initial:
-            first = counters[counter, k.TOKENS_FIRST]
-            tokens[first : first + count] = -1, -1, -1
-        self._start(arena)
-        return arena
-
-    @staticmethod
-    def _rooms(arena: Arena) -> None:
-        for name in ("RECORD", "PHASE", "EVENT"):
-            arena.m[getattr(k, f"{name}_ROOM")] = arena.rows[f"{name}S"]
-        arena.m[k.ASKED_ROOM], arena.m[k.SCRATCH_ROOM] = arena.rows["ASKED"], arena.rows["SCRATCH"]
-        arena.m[k.PLAN_MASK] = arena.rows["PLAN_TABLE"] - 1
-
-    @staticmethod
-    def _start(arena: Arena) -> None:
-        """All queues start at time 0."""
-        queues = arena.rows["QUEUES"]
-        events = arena.table("EVENTS")[:queues]
-        events[:, 1], events[:, 2] = np.arange(1, queues + 1), k.QUEUE_STARTS
-        events[:, 3] = np.arange(queues)
-        arena.m[k.EVENT_COUNT] = arena.m[k.ORDER] = queues
 
     # ---- to the event loop
 
@@ -284,7 +183,7 @@ class CompiledCore:
         self._turn_page()
         most = 4 * len(self._engines) + 64
         self.arena.room("EVENTS", int(self.arena.m[k.EVENT_COUNT]) + 4 * most)
-        self._rooms(self.arena)
+        tell_rooms(self.arena)
         self._models.more_tickets(most)
 
     def _turn_page(self) -> None:
@@ -393,7 +292,7 @@ class CompiledCore:
         step = self._step(q)
         legs, journey = engine.transfers(step)
         for leg, event in legs:
-            event.callbacks.append(_LegEnd(self, q, leg, step.command.layer))
+            event.callbacks.append(LegEnd(self, q, leg, step.command.layer))
         if journey is not None:
             if journey.left:
                 journey.event.callbacks.append(lambda _: self._arrived(q, journey))
@@ -476,34 +375,3 @@ class CompiledCore:
         }
         cores = self.arena.table("QUEUES")[:, k.CORE].tolist()
         return found, self._rows.streams(list(zip(cores, columns, strict=True)))
-
-
-class _Mover:
-    """What a queue has begun in DRAM and on the network. ``moves``: how its plans are begun."""
-
-    __slots__ = ("_core", "_q", "moves")
-
-    def __init__(self, core: CompiledCore, q: int) -> None:
-        self._core, self._q = core, q
-        self.moves: dict[int, Any] = {}
-
-    def leg_ended(self) -> None:
-        """The transfer of the present move has ended."""
-        self._core.tell(k.LEG_ENDED, self._q)
-
-    def travelled(self, beat_ps: int, flit_ps: int) -> None:
-        """All that it sends has arrived."""
-        self._core.tell(k.TRAVEL_ENDED, self._q, beat_ps, flit_ps)
-
-
-class _LegEnd:
-    """Tells the machine of the end of a transfer of a move in a DRAM."""
-
-    __slots__ = ("_core", "_layer", "_leg", "_q")
-
-    def __init__(self, core: CompiledCore, q: int, leg: Any, layer: str) -> None:
-        self._core, self._q, self._leg, self._layer = core, q, leg, layer
-
-    def __call__(self, event: Event) -> None:
-        self._leg.dram.charge(self._layer, event.value)
-        self._core.tell(k.LEG_ENDED, self._q)

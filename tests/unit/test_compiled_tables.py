@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.base.jit import entry, njit
-from archsim.sim import compiled_core
+from archsim.sim import core_arena
 from archsim.sim.arena import WIDTHS, Arena
 from archsim.sim.compiled import events
 from archsim.sim.compiled import layout as k
@@ -108,7 +108,7 @@ def test_tables_grow_in_the_middle_of_a_run(monkeypatch: pytest.MonkeyPatch) -> 
             super().__init__(rows, numbers, widths)
             arenas.append(self)
 
-    monkeypatch.setattr(compiled_core, "PLANS", 1)
-    monkeypatch.setattr(compiled_core, "Arena", SmallArena)
+    monkeypatch.setattr(core_arena, "PLANS", 1)
+    monkeypatch.setattr(core_arena, "Arena", SmallArena)
     assert differences(pipeline(200, 9, 7, 5), narrow) == []
     assert len(arenas) > 4  # built anew for every growth
