@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ProgramError, SimulationError
+from archsim.base.memory import give_back
 from archsim.base.progress import stretch
 from archsim.host.runtime import HostRuntime
 from archsim.ir.activity import Activity, edge_ps
@@ -136,6 +137,7 @@ class Machine:
         }
         facts = {name: _facts(engine) for name, engine in engines.items()}
         tables = ProgramTables(columns, facts, stores.tape)
+        give_back()
         cores = architecture.cores if architecture.noc is not None else 1
         self._core = ports.core = CompiledCore(
             tables, engines, self._event_loop, cores, edge_ps(architecture.dma.setup_cycles, architecture.dma.clock_hz),
@@ -164,6 +166,7 @@ class Machine:
             if self._fabric is not None:
                 self._fabric.settle(layers)
             self._tally.plan(streams)
+            self._core.arena.close()
         total_ps = max((rows[-1].end_ps for rows in records.values() if rows), default=0)
         event_loop.finish(total_ps)
         dram = {name: part.close() for name, part in self._drams.items()}

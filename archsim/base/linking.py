@@ -11,17 +11,22 @@ functions), and how a JITCodeLibrary is finalized, linked and serialized.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from collections.abc import Callable, Iterable
-from functools import cached_property, update_wrapper
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core import sigutils, types
+import numba
+from numba.core import event, sigutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+
+from archsim.base import compiled, entries, progress
+from archsim.base.parts import Part
 
 
 class PartLibrary(JITCodeLibrary):
@@ -61,17 +66,17 @@ class EntryLibrary(JITCodeLibrary):
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
-        self._machine_code: bytes = self._codegen._tm.emit_object(self._final_module)
+        self.machine_code: bytes = self._codegen._tm.emit_object(self._final_module)
         self._names = _named(each.name for each in self._final_module.functions if not each.is_declaration)
         self._final_module = llvm.parse_assembly(f"{self._codegen._create_empty_module(self.name)}")
         self._shared_module = llvm.parse_bitcode(self._names)
-        self._set_compiled_object(self._machine_code)
+        self._set_compiled_object(self.machine_code)
         super()._finalize_final_module()
         self._codegen._engine._load_defined_symbols(self._shared_module)
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
         """Machine code and the names in it."""
-        return self.name, "object", (self._machine_code, self._names)
+        return self.name, "object", (self.machine_code, self._names)
 
 
 def _reach(library: Any, found: dict[Any, None]) -> None:
@@ -159,30 +164,6 @@ class PartDispatcher(CPUDispatcher):
         return found.entry_point
 
 
-class Part:
-    """A function that compiled code calls. What compiles it is made when something that calls it is compiled: most
-    processes find their entries on disk."""
-
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        self.py_func = function
-        self.options = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True, **options}
-        update_wrapper(self, function)
-
-    @cached_property
-    def dispatcher(self) -> Any:
-        """What compiles it, a PartDispatcher."""
-        return PartDispatcher(self.py_func, self.options)
-
-    @property
-    def _numba_type_(self) -> Any:
-        """What Numba takes it for where it is named in compiled code."""
-        return self.dispatcher._numba_type_
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        """Refuse: it has no machine code."""
-        raise TypeError(f"{self.py_func.__qualname__} is called by compiled code alone: Python calls entries")
-
-
 class EntryPoint(CPUDispatcher):
     """A part that Python calls too."""
 
@@ -203,6 +184,16 @@ class EntryPoint(CPUDispatcher):
         """What compiled code calls: the part."""
         return self.part.dispatcher.get_overload(sig)
 
+    def compiled(self, kinds: tuple[Any, ...]) -> Any:
+        """What was compiled for arguments of these types, compiled or loaded if need be."""
+        self.compile(kinds)
+        return self.overloads[kinds]
+
+    def address(self, value: Any) -> int:
+        """Where its machine code lies, as compiled code calls it, for a table of such a value."""
+        made = self.compiled(_of_table(value))
+        return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
+
     def add_overload(self, cres: Any) -> None:
         """Take an entry that was compiled or found on disk, with the Python objects that its parts refer to."""
         for environment in cres._find_referenced_environments():
@@ -210,14 +201,78 @@ class EntryPoint(CPUDispatcher):
         super().add_overload(cres)
 
 
-class AddressedEntry(EntryPoint):
-    """An entry that is called by its address (``archsim.base.addressed``)."""
+def kept_entry(part: Part, place: Path | None) -> EntryPoint:
+    """What compiles an entry, and keeps it in the folder ``place``."""
+    made = EntryPoint(part)
+    if place is not None:
+        made._cache = compiled.CompiledCache(made.py_func, place)
+    return made
 
-    def __init__(self, part: Part) -> None:
-        super().__init__(part, no_cfunc_wrapper=False)
 
-    def address(self, *kinds: Any) -> int:
-        """Of the machine code for arguments of these types, as C code calls it; made if need be."""
-        self.compile(kinds)
-        made: Any = self.overloads[kinds]
-        return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
+def _of_table(value: Any) -> tuple[Any, ...]:
+    """The types of arguments of an entry that finds such a value in a table (``archsim.base.addressed``)."""
+    return (types.TypeRef(numba.typeof(value)), *[types.int64] * 4)
+
+
+def emitted(part: Part, values: Any, *, table: bool) -> tuple[str, str, bytes]:
+    """A part as an entry for such arguments, or for such a value in a ``table``: its name in its object file, what it
+    returns, and the file."""
+    made = EntryPoint(part).compiled(_of_table(values) if table else tuple(map(numba.typeof, values)))
+    return made.fndesc.llvm_func_name, str(made.signature.return_type), made.library.machine_code
+
+
+class CompileAnnouncer(event.Listener):
+    """Says that a function is being compiled, once it is certain: it is in no cache, and somebody waits for it.
+
+    Who shows progress is told; where there is nobody it is said on stderr, once a process.
+    """
+
+    def on_start(self, event: Any) -> None:
+        """A function begins to be compiled."""
+        self._tell(event, 1)
+
+    def on_end(self, event: Any) -> None:
+        """A function has been compiled."""
+        self._tell(event, -1)
+
+    def _tell(self, event: Any, functions: int) -> None:
+        if not _is_ours(event):
+            return
+        told = progress.watcher()
+        if told is not None:
+            told.compiling(functions)
+        elif functions > 0:
+            entries.note(progress.COMPILING)
+
+
+class CompileCollector(event.Listener):
+    """Has Python collect what compiling leaves behind in circles, 100 MB and more: runs pause the collector."""
+
+    def __init__(self) -> None:
+        self.paused = False
+
+    def on_start(self, event: Any) -> None:
+        """What is made from now on is collected, and what there is not looked through."""
+        if not _is_ours(event):
+            return
+        self.paused = not gc.isenabled()
+        gc.freeze()
+        gc.enable()
+
+    def on_end(self, event: Any) -> None:
+        """As it was before."""
+        if not _is_ours(event):
+            return
+        gc.collect()
+        gc.unfreeze()
+        if self.paused:
+            gc.disable()
+
+
+def _is_ours(event: Any) -> bool:
+    found: bool = event.data["dispatcher"].py_func.__module__.startswith(("archsim.", "mapper."))
+    return found
+
+
+event.register("numba:compile", CompileAnnouncer())
+event.register("numba:compile", CompileCollector())

@@ -74,9 +74,19 @@ class ProgramColumns:
         self.queues = {queue.name: number for number, queue in enumerate(program.queues)}
         self.items: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
         self.stores = {item.name: number for number, item in enumerate(self.items)}
-        names = [f"{ring.name}.{kind}" for ring in program.rings for kind in ("free", "full")]
-        names += [semaphore.name for semaphore in program.semaphores]
-        self.tokens = {name: number for number, name in enumerate(names)}
+
+    def forget(self) -> None:
+        """Let go of what is worked out again when it is asked for, which is most of the columns."""
+        for name, found in vars(type(self)).items():
+            if isinstance(found, cached_property):
+                self.__dict__.pop(name, None)
+
+    @cached_property
+    def tokens(self) -> dict[str, int]:
+        """The numbers of tokens by name."""
+        names = [f"{ring.name}.{kind}" for ring in self.program.rings for kind in ("free", "full")]
+        names += [semaphore.name for semaphore in self.program.semaphores]
+        return {name: number for number, name in enumerate(names)}
 
     def _walk(
         self, queue: int, body: Sequence[ProgramNode], around: tuple[tuple[str, int], ...], inside: list[int]

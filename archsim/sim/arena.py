@@ -64,6 +64,10 @@ class Arena:
         if self.numbers[name] < numbers:
             self._grow({}, {name: 2 * numbers})
 
+    def close(self) -> None:
+        """Let go of all tables."""
+        self.m, self.x, self.r = self.m[:0].copy(), self.x[:0].copy(), self.r[:0].copy()
+
     def _size(self, name: str) -> int:
         return self.rows[name] * self._widths[name]
 

@@ -79,9 +79,8 @@ class CompiledCore:
         self._cores = max(1, cores)
         self._bills: list[Any] = []
         self._streams: dict[int, tuple[Any, int]] = {}
-        self._kept: list[dict[Any, Any]] = [{} for _ in tables.commands]
+        self._kept: dict[int, dict[Any, Any]] = {}
         self._movers = [Mover(self, number) for number in range(len(tables.queues))]
-        self._layers = [command.layer for command, _, _ in tables.commands]
         self._running: dict[int, CoreFlow] = {}
         self._rings = {ring.name: number for number, ring in enumerate(tables.program.rings)}
         self._units = sorted(tables.ranks, key=tables.ranks.__getitem__)
@@ -93,7 +92,6 @@ class CompiledCore:
         self.models_ps = ModelsBeside.IDLE_PS  # its own models complete nothing before
         self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
         self.arena = new_arena(tables, self._cores)
-        tables.clear()
         self.arena.m[k.LEAST_SETUP_PS] = least_setup_ps
         self._rows = PlanRows(self.arena, facts_of, trace)
         self._models = ModelsBeside(self.arena, event_loop.join(self), len(tables.layers))
@@ -216,10 +214,10 @@ class CompiledCore:
         m, tables = self.arena.m, self.tables
         queue = self._queue_at(q)
         current = int(m[queue + k.CURRENT])
-        command, _, inside = tables.commands[current]
+        command, inside = tables.commands[current], tables.variables(current)
         first = int(m[k.ENV_AT]) + q * tables.depth
         env = dict(zip(inside, m[first : first + len(inside)].tolist(), strict=True))
-        kept = self._kept[current]
+        kept = self._kept.setdefault(current, {})
         sizes = tuple([extent.at(env) for extent in command.extents])
         extents = kept.get(sizes)
         if extents is None:  # plans are kept by this object
@@ -280,7 +278,7 @@ class CompiledCore:
                 self.tell(k.HAVE_BEGUN, q, address)
                 return
         move = mover.moves[plan]
-        layer = self._layers[int(self.arena.m[self._queue_at(q) + k.CURRENT])]
+        layer = self.tables.commands[int(self.arena.m[self._queue_at(q) + k.CURRENT])].layer
         move.begin(address, index, layer, mover.leg_ended, mover.travelled)
 
     def _queue_at(self, q: int) -> int:

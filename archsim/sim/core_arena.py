@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from archsim.base.ragged import stretches
 from archsim.sim.arena import Arena
 from archsim.sim.compiled import layout as k
 from archsim.sim.compiled.exact import PRIME
@@ -41,7 +42,8 @@ def new_arena(tables: ProgramTables, cores: int) -> Arena:
     widths = {"ENV": tables.depth, "TURNS": cores + 16, "COUNTS": max(1, len(tables.layers))}
     widths["PLAN_KEYS"] = tables.key_width
     arena = Arena(rows, numbers, widths)
-    for name, found in tables.rows.items():
+    for name in [*tables.rows]:
+        found = tables.take(name)
         if len(found):
             arena.table(name)[: len(found)] = found
     m = arena.m
@@ -57,9 +59,8 @@ def new_arena(tables: ProgramTables, cores: int) -> Arena:
     for clock, (ps, edges, _) in enumerate(tables.rows["CLOCKS"]):
         arena.keep("CLOCK", clock, (0.0, 0.0, edges * pow(ps, -1, PRIME) % PRIME))
     tokens, counters = arena.table("TOKENS"), arena.table("COUNTERS")
-    for counter, count in tables.initial:
-        first = counters[counter, k.TOKENS_FIRST]
-        tokens[first : first + count] = -1, -1, -1
+    filled, counts = tables.initial
+    tokens[stretches(counters[filled, k.TOKENS_FIRST], counts)[0]] = -1
     _start(arena)
     return arena
 

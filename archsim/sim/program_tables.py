@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from archsim.base.arrays import IntArray
 from archsim.base.ragged import firsts
 from archsim.ir.columns import ProgramColumns, numbered
 from archsim.ir.program import Command, CommandLoop, ProgramNode, Queue, Ring
@@ -25,15 +26,15 @@ from archsim.sim.token_tables import TokenTables
 
 @dataclass
 class ProgramTables:
-    """Rows of the tables of a Program, by name. ``commands``: the command of each row, its queue's number, and the
-    variables of the loops around it; ``texts``: of each queue what records say of its commands.
+    """Rows of the tables of a Program, by name. ``commands``: the command of each row; ``texts``: of each queue what
+    records say of its commands; ``runs``: concrete commands of all queues. Most columns are let go of behind that.
     """
 
     columns: ProgramColumns
     facts: Mapping[str, QueueFacts]
     tapes: Callable[[Ring], Sequence[int]]
     rows: dict[str, Any] = field(default_factory=dict)
-    commands: list[tuple[Command, int, tuple[str, ...]]] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
     texts: list[list[CommandText]] = field(default_factory=list)
     layers: dict[str, int] = field(default_factory=dict)
 
@@ -50,6 +51,10 @@ class ProgramTables:
         for queue in self.queues:
             self._add_queue(queue)
         self._tokens = self._add_commands(self.columns)
+        own = np.array([queue.name in self.facts for queue in queues], dtype=np.bool_)
+        self.runs = int(self.columns.runs[own[self.columns.queue]].sum())
+        self._variables = self.columns.variables
+        self.columns.forget()
 
     def _add_commands(self, columns: ProgramColumns) -> TokenTables:
         """The rows of all commands, and of what they are made of."""
@@ -58,11 +63,10 @@ class ProgramTables:
         tokens = TokenTables(columns, number, [each.clock if each is not None else None for each in facts], self.clock)
         at = np.flatnonzero(number[columns.queue] >= 0)
         cells = CommandCells(columns, at)
-        listed = [columns.commands[row] for row in at.tolist()]
+        self.commands = listed = [columns.commands[row] for row in at.tolist()]
         queue = number[columns.queue[at]]
-        variables = [columns.variables[path] for path in columns.inside[at].tolist()]
-        self.commands = list(zip(listed, queue.tolist(), variables, strict=True))
-        texts = [CommandText(each.name, each.op, each.layer, each.role) for each in listed]
+        self._inside = columns.inside[at]
+        texts = _texts(listed)
         ends = firsts(np.bincount(queue, minlength=len(self.queues)))
         self.texts = [texts[ends[row] : ends[row + 1]] for row in range(len(self.queues))]
         layers = [command.layer for command in listed]
@@ -73,15 +77,20 @@ class ProgramTables:
             self.rows[name], first = found(at, cells.token_bits)
             cells.span(k.WAITS if name == "WAITS" else k.SIGNALS, first[:-1], first[1:])
         self.rows |= tokens.rows | PlanTexts(cells, facts, tokens, self.tapes).rows
+        tokens.rows.clear()
         self.rows["COMMANDS"] = cells.of
         spans = ((k.EXTENTS, k.EXTENTS_END, 1), (k.CLIPS, k.CLIPS_END, 2), (k.PLACES, k.PLACES_END, 1))
         widths = sum(times * (cells.of[:, end] - cells.of[:, begin]) for begin, end, times in spans)
         self.key_width = int(np.max(widths, initial=0)) + 3
         return tokens
 
-    def clear(self) -> None:
-        """Forget the rows, which have been copied, but for those of clocks, of which more may come."""
-        self.rows = {"CLOCKS": self.rows["CLOCKS"]}
+    def variables(self, row: int) -> tuple[str, ...]:
+        """The variables of the loops around a command."""
+        return self._variables[int(self._inside[row])]
+
+    def take(self, name: str) -> Any:
+        """The rows of a table, which are let go of; but for those of clocks, of which more may come."""
+        return self.rows[name] if name == "CLOCKS" else self.rows.pop(name)
 
     @property
     def outside(self) -> Mapping[tuple[str, str], int]:
@@ -94,7 +103,7 @@ class ProgramTables:
         return self._tokens.room
 
     @property
-    def initial(self) -> list[tuple[int, int]]:
+    def initial(self) -> tuple[IntArray, IntArray]:
         """Counters that have tokens at time 0, and how many."""
         return self._tokens.initial
 
@@ -143,9 +152,15 @@ class ProgramTables:
         nodes[first] = k.LOOP, node.trips, depth, len(nodes)
         nodes.append((k.END, 0, 0, first))
 
-    @property
-    def runs(self) -> int:
-        """Concrete commands of all queues."""
-        columns = self.columns
-        own = np.array([queue.name in self.facts for queue in self.program.queues], dtype=np.bool_)
-        return int(columns.runs[own[columns.queue]].sum())
+
+def _texts(commands: Sequence[Command]) -> list[CommandText]:
+    """What records say of each command: one object for equal ones."""
+    known: dict[tuple[str, str, str, str], CommandText] = {}
+    found = []
+    for each in commands:
+        key = each.name, each.op, each.layer, each.role
+        text = known.get(key)
+        if text is None:
+            text = known[key] = CommandText(*key)
+        found.append(text)
+    return found

@@ -7,6 +7,7 @@ guard that what is signalled was taken before.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 
@@ -85,7 +86,7 @@ class TokenTables:
         self.rows["COUNTERS"] = np.stack(cells, axis=1)
         self.room = int(room.sum())
         filled = np.flatnonzero(starts)
-        self.initial = list(zip(filled.tolist(), starts[filled].tolist(), strict=True))
+        self.initial = filled, starts[filled]
         guards = self._base + np.arange(count - self._base)
         self.rows["GUARDS"] = np.stack((guards, np.zeros_like(guards)), axis=1)
         self.rows["RELEASES"] = np.stack((self._ring, np.zeros_like(self._ring)), axis=1)
@@ -194,10 +195,16 @@ class TokenTables:
             return k.NONE
         return self._clock(clock)
 
+    @cached_property
+    def _semaphores(self) -> dict[str, int]:
+        """The numbers of semaphores by name."""
+        plain = 2 * len(self._slots)
+        return {each.name: number for number, each in enumerate(self._columns.program.semaphores, plain)}
+
     def sinks(self, token: str) -> list[tuple[int, int, str]]:
         """(kind, sink, who takes the tokens) of all that a signal of a semaphore by a queue outside raises."""
-        number = self._columns.tokens.get(token, UNKNOWN)
-        if number < 2 * len(self._slots):
+        number = self._semaphores.get(token)
+        if number is None:
             raise UnsuitedError(f"a queue outside signals '{token}'")
         taker = int(self._takers[number])
         if taker < 0:

@@ -180,4 +180,4 @@ def bursts_touched(
     transfer["extent"], transfer["stride"] = extents[-1], strides[-1]
     transfer["outer_extents"], transfer["outer_strides"] = extents[:-1], strides[:-1]
     transfer["runs"] = NONE
-    return int(count(spread[0], np.zeros(0, np.int64), transfer[0], cursor[0]))
+    return int(count(spread, np.zeros(0, np.int64), transfer, cursor))

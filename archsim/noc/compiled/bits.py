@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba.cpython.unsafe import numbers
-
+from archsim.base.addressed import trailing_zeros
 from archsim.base.jit import inlined
 from archsim.noc.compiled.records import NUMBER
-
-_trailing_zeros: Any = numbers.trailing_zeros
 
 
 @inlined
 def lowest(members: int) -> int:
     """Of a set that is not empty: its least number."""
-    found: int = NUMBER(_trailing_zeros(NUMBER(members)))
+    found: int = NUMBER(trailing_zeros(NUMBER(members)))
     return found
 
 

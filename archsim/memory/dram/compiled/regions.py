@@ -57,9 +57,9 @@ def bursts_of(spread: AddressSpread, words: Any, transfer: TransferRecord, curso
 
 @entry
 @njit
-def count(spread: AddressSpread, words: Any, transfer: TransferRecord, cursor: BurstCursor) -> int:
-    """All bursts of a region, for Python."""
-    return bursts_of(spread, words, transfer, cursor)
+def count(spreads: Any, words: Any, transfers: Any, cursors: Any) -> int:
+    """All bursts of a region, for Python, which has its records in arrays of one."""
+    return bursts_of(spreads[0], words, transfers[0], cursors[0])
 
 
 @inlined

@@ -1,0 +1,119 @@
+"""Compiled entries as files: machine code, the function in it that is the entry, and what that returns.
+
+A file is for arguments of some kinds on processors of one kind, and sealed (``archsim.base.sealed``). An entry is
+called as Numba's compiled functions call one another: ``int32 entry(result *, error **, words ...)``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import pickle
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from archsim.base import entries, machine_code, sealed
+
+FITS = machine_code.FITS
+_RESULTS: dict[str, Any] = {
+    "none": ctypes.c_void_p, "int64": ctypes.c_int64, "uint64": ctypes.c_uint64, "int32": ctypes.c_int32,
+    "float64": ctypes.c_double, "bool": ctypes.c_bool,
+}  # fmt: skip
+_FINE, _NONE = 0, -2  # what a function returns beside its result; anything else is an error
+_SETTINGS = "NUMBA_"  # of the environment, by which code may differ
+
+
+class NativeCode(NamedTuple):
+    """An entry in memory, and what it returns."""
+
+    address: int
+    returns: str
+
+
+class _Error(ctypes.Structure):
+    """What a function that fails says: a pickle of class, arguments and place, and whether it was made for this."""
+
+    _fields_ = (
+        ("text", ctypes.c_void_p), ("size", ctypes.c_int32), ("hash", ctypes.c_void_p), ("unwrap", ctypes.c_void_p),
+        ("made", ctypes.c_int32),
+    )  # fmt: skip
+
+
+def file_of(function: Any, folder: Path, kinds: str) -> Path:
+    """Where the entry of a function lies for arguments of these kinds."""
+    code = function.__code__
+    key = f"{kinds} {sealed.source_sha256(code.co_filename)} {_processor()}"
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{code.co_firstlineno}"
+    name = name.replace("<", "").replace(">", "")
+    return sealed.place_of(function, folder) / f"{name}.{hashlib.sha256(key.encode()).hexdigest()[:24]}.code"
+
+
+def read(file: Path, root: Path) -> NativeCode | None:
+    """The entry that a file holds, put into memory; None where there is none that can be."""
+    found = sealed.opened(file, root)
+    if found is None:
+        return None
+    told, _, code = found.partition(b"\n")
+    symbol, returns = json.loads(told)
+    if returns not in _RESULTS:
+        return None
+    try:
+        address = machine_code.load(code)[symbol.encode()]
+    except (machine_code.UnloadableError, KeyError):
+        return None  # Numba loads it
+    return NativeCode(address, returns)
+
+
+def keep(file: Path, root: Path, symbol: str, returns: str, code: bytes) -> None:
+    """Write an entry; a folder that cannot be written costs the cache."""
+    try:
+        sealed.make(file.parent)
+        sealed.kept(file, json.dumps([symbol, returns]).encode() + b"\n" + code)
+    except OSError as error:
+        entries.unkept(root, error)
+
+
+def caller(code: NativeCode, words: Sequence[Any]) -> Callable[..., Any]:
+    """An entry as Python calls it, with words as these, whole numbers and fractions in the same places."""
+    result, returns = _RESULTS[code.returns], code.returns
+    taken = [ctypes.c_double if isinstance(word, float) else ctypes.c_int64 for word in words]
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *taken)(code.address)
+
+    def call(*given: Any) -> Any:
+        found, error = result(), ctypes.c_void_p()
+        status = entry(ctypes.addressof(found), ctypes.addressof(error), *given)
+        if status not in (_FINE, _NONE):
+            raise _raised(status, error.value)
+        return None if returns == "none" or status == _NONE else found.value
+
+    return call
+
+
+def _raised(status: int, error: int | None) -> BaseException:
+    """What compiled code raised."""
+    if status > 0 and error:
+        told = _Error.from_address(error)
+        if not told.made:
+            kind, arguments, _ = pickle.loads(ctypes.string_at(told.text, told.size))
+            found: BaseException = kind(*(arguments or ()))
+            return found
+    return SystemError(f"compiled code failed ({status})")
+
+
+@cache
+def _processor() -> str:
+    """What code depends on beside its sources: the processor as the system describes it, and how Numba is set."""
+    found = hashlib.sha256()
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if not line.strip():
+                break
+            if line.startswith(("vendor_id", "cpu family", "model", "stepping", "flags")):
+                found.update(line.encode())
+    for name in sorted(name for name in os.environ if name.startswith(_SETTINGS)):
+        found.update(f"{name}={os.environ[name]}\n".encode())
+    return found.hexdigest()
