@@ -29,8 +29,19 @@ from archsim.base import compiled, entries, progress
 from archsim.base.parts import Part
 
 
+_LEVEL = 3  # of LLVM's optimisation
+
+
 class PartLibrary(JITCodeLibrary):
     """The intermediate code of one function, packed: not kept as LLVM's objects."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Passes over each function that is defined here."""
+        ll_module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def finalize(self) -> None:
         """Nothing to optimise yet: that is for the entry that links it."""
@@ -62,6 +73,21 @@ class EntryLibrary(JITCodeLibrary):
             _reach(library, found)
         self._linking_libraries = [*reversed(found)]
         super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        """Numba's passes, with loops as they are written: most of those here end after a few turns or look for
+        something, and each would be there two or three times, unrolled and as vectors."""
+        codegen = self._codegen
+        first, builder = codegen._module_pass_manager(
+            loop_vectorize=False, slp_vectorize=False, opt=codegen._opt_level, cost="cheap"
+        )
+        first.run(self._final_module, builder)
+        options = llvm.create_pipeline_tuning_options(_LEVEL)
+        options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = False
+        builder = llvm.create_pass_builder(codegen._tm, options)
+        passes = builder.getModulePassManager()
+        passes.add_refprune_pass()
+        passes.run(self._final_module, builder)
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -115,26 +141,31 @@ def _load_without_blas() -> None:
 class PartCompiler(Compiler):
     """Numba's compiler up to intermediate code."""
 
-    def __init__(self, *state: Any) -> None:
+    def __init__(self, typing: Any, *state: Any) -> None:
         _load_without_blas()
-        super().__init__(*state)
+        from archsim.base.signatures import remembered  # numba's tables of functions come with it
+
+        super().__init__(remembered(typing), *state)
+        self.state.targetctx.typing_context = self.state.typingctx
 
     def define_pipelines(self) -> Any:
-        """Numba's own passes, on a library of ours."""
+        """The passes of parts, on a library of ours."""
         self.state.flags.no_compile = True
         return self._passes(PartLibrary)
 
     def _passes(self, made: type[JITCodeLibrary]) -> Any:
         self.state.library = made(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.library.enable_object_caching()
-        return super().define_pipelines()
+        from archsim.base.passes import part_passes  # as above
+
+        return [part_passes(self.state)]
 
 
 class EntryCompiler(PartCompiler):
     """Numba's compiler to machine code."""
 
     def define_pipelines(self) -> Any:
-        """Numba's own passes, on a library of ours."""
+        """The passes of parts, on a library of ours."""
         return self._passes(EntryLibrary)
 
 
