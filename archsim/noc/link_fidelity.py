@@ -90,6 +90,7 @@ def _initial(
         streams=generator(seed),
         counts=network_records.idle_counts(),
         pipeline=head_cycles(parameters),
+        is_star=int(topology.routers == 1 and len({node.delay_cycles for node in topology.nodes}) == 1),
     )
     _connect(found, topology)
     return found

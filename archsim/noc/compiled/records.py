@@ -379,7 +379,7 @@ TURN, LANE, OUTPUT, ENTRY = map(record, (HeadTurn, CycleTurns, ReservedOutput, R
 class Reservations(NamedTuple):
     """All arrays; as in ``layout.State`` those of the same names. ``lanes``: of each cycle modulo SPAN; ``listed``:
     which of them have turns, a bit each; ``late_*``: a heap, by time, of later turns. ``pipeline``: cycles of a head in
-    a router before the switch."""
+    a router before the switch. ``is_star``: whether the network is one router, as far from all nodes (``star``)."""
 
     rules: Any
     routes: Any
@@ -399,3 +399,4 @@ class Reservations(NamedTuple):
     streams: Any
     counts: Any
     pipeline: int
+    is_star: int
