@@ -104,17 +104,6 @@ def _send(state: Any, node: Any, now: int) -> None:
 
 
 @inlined
-def begin_packet(state: Any, node: Any, entry: Any, message: Any, now: int) -> None:
-    """The node, with its record among reservations, sends a packet of a message and is free when that has left it."""
-    rules = state.rules[0]
-    if message.rest == message.flits:
-        message.started = now
-    node.size = min(message.rest, rules.packet_flits) + rules.header_flits
-    entry.free = now + node.size
-    entry.flits += node.size
-
-
-@inlined
 def next_packet(state: Any, node: Any, message: Any) -> None:
     """A packet is sent: the next message has its turn, and this one again after all others if there is more of it."""
     number = node.first

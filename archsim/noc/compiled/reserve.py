@@ -17,9 +17,8 @@ from typing import Any
 from archsim.base.jit import entry, inlined, njit
 from archsim.noc.compiled.bits import lowest
 from archsim.noc.compiled.knuth import below
-from archsim.noc.compiled.node_queues import begin_packet, next_packet, next_time, start
+from archsim.noc.compiled.node_queues import next_packet, next_time, start
 from archsim.noc.compiled.records import (
-    ARRIVED,
     AT_NODE,
     BASE,
     FREE,
@@ -32,8 +31,8 @@ from archsim.noc.compiled.records import (
     ORDER,
     UNDER_WAY,
 )
-from archsim.noc.compiled.shipping import end, first_to_come
-from archsim.noc.compiled.star import pass_star, send_at_once
+from archsim.noc.compiled.shipping import arrive, first_to_come
+from archsim.noc.compiled.star import lacks_room, run_star
 from archsim.noc.compiled.turns import add, drop, first_time, has_turn, is_full, move_on, put, take
 
 
@@ -47,12 +46,16 @@ def advance(state: Any, until: int, stops: bool, afresh: bool) -> tuple[int, int
     if afresh:
         state.done[0] = 0
     end = counts[NOW] + 1 if state.done[0] else until
-    while not is_full(state):
+    while not (lacks_room(state) if state.is_star else is_full(state)):
         now = min(next_time(state), first_time(state))
         if now >= end:
             counts[NOW] = max(counts[NOW], end)
             return state.done[0], _bound(state)
-        _run_cycle(state, now, stops)
+        counts[NOW] = now
+        if state.is_star:
+            run_star(state, now, stops)
+        else:
+            _run_cycle(state, now, stops)
         end = now + 1 if state.done[0] else end
     return state.done[0], FULL
 
@@ -60,12 +63,10 @@ def advance(state: Any, until: int, stops: bool, afresh: bool) -> tuple[int, int
 @inlined
 def _run_cycle(state: Any, now: int, stops: bool) -> None:
     """All of a cycle, as far as there is room: what happens in it adds nothing to its messages."""
-    counts = state.counts
-    counts[NOW] = now
     if now > state.sizes[BASE]:
         move_on(state, now)
     if next_time(state) == now:
-        counts[UNDER_WAY] += start(state, now)
+        state.counts[UNDER_WAY] += start(state, now)
         _plan(state, now)
     while has_turn(state, now) and not is_full(state):
         _take_turn(state, now, stops)
@@ -93,30 +94,29 @@ def _take_turn(state: Any, now: int, stops: bool) -> None:
     place = take(state, now)
     turn = state.turns[place]
     if turn.message == NO_INDEX:
-        if state.is_star:
-            send_at_once(state, place, turn.at, now)
-        else:
-            number = turn.at
-            drop(state, place)
-            _send(state, number, now)
+        number = turn.at
+        drop(state, place)
+        _send(state, number, now)
     elif turn.at != AT_NODE:
-        if state.is_star:
-            pass_star(state, place, turn)
-        else:
-            _pass_router(state, place, turn, now)
+        _pass_router(state, place, turn, now)
     elif now < turn.due + turn.lag:
         put(state, turn.due + turn.lag, place)
     else:
         drop(state, place)
-        _arrive(state, turn.message, turn.flits, now, stops)
+        arrive(state, turn.message, turn.flits, now, stops)
 
 
 @inlined
 def _send(state: Any, number: int, now: int) -> None:
     """The node sends a packet of its first message."""
+    rules = state.rules[0]
     node, entry = state.nodes[number], state.entries[number]
     message = state.messages[node.first]
-    begin_packet(state, node, entry, message, now)
+    if message.rest == message.flits:
+        message.started = now
+    node.size = min(message.rest, rules.packet_flits) + rules.header_flits
+    entry.free = now + node.size
+    entry.flits += node.size
     sent = add(state, now + entry.cycles, node.first, node.size, entry.router)
     sent.came_by = state.outputs.size + number
     next_packet(state, node, message)
@@ -196,14 +196,3 @@ def _take_slow(output: Any, flits: int, at: int) -> tuple[int, int]:
     output.until = began + flits * output.numerator
     first = -(-(began + output.numerator) // output.denominator)
     return -(-output.until // output.denominator) - first + 1, first - at - 1
-
-
-@inlined
-def _arrive(state: Any, number: int, flits: int, now: int, stops: bool) -> None:
-    """A packet is at one of its nodes, whole."""
-    message = state.messages[number]
-    message.arrived += flits
-    message.left -= 1
-    state.counts[ARRIVED] += flits
-    if message.left == 0:
-        end(state, number, now, stops)
