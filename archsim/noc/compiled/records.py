@@ -177,7 +177,8 @@ class NodeRecord:
 class MessageRecord:
     """What a node sends in one or more packets. Of a message to several nodes without a tree each copy is a record.
 
-    Records that end together, when the last of them has arrived, are members of a shipment; ``whole`` is its first one. What is read for each packet comes first: it lies in one cache line.
+    Records that end together, when the last of them has arrived, are members of a shipment; ``whole`` is its first one.
+    What is read for each packet comes first: it lies in one cache line.
     """
 
     where: Small  # to a node, or from ``nodes`` on along a tree
