@@ -18,6 +18,7 @@ from archsim.noc.parameters import PacketFormat, RouterParameters
 from archsim.noc.ways import head_cycles
 
 FIRST_TURNS = 4096
+NO_TURN = np.array((k.NO_INDEX, k.NO_INDEX), r.LANE)
 
 
 class Reserved:
@@ -48,7 +49,7 @@ class Reserved:
         """Twice as many turns; the new ones are unused."""
         state, turns, free = self.state, self.state.turns.size, r.FREE
         more = max(FIRST_TURNS, turns, len(state.nodes))
-        self._check(turns + more)
+        self._check(turns + more + len(state.nodes))
         state = self.state = state._replace(
             turns=_padded(state.turns, more),
             late_times=_padded(state.late_times, more),
@@ -71,6 +72,7 @@ def _initial(
     topology: Topology, routes: RoutingTable, parameters: RouterParameters, packets: PacketFormat, seed: int
 ) -> Any:
     none, nodes = np.zeros(0, np.int64), len(topology.nodes)
+    is_star = topology.routers == 1 and len({node.delay_cycles for node in topology.nodes}) == 1
     found = r.Reservations(
         rules=network_records.rules_of(topology, routes, parameters, packets, switched=False),
         routes=network_records.route_table(routes),
@@ -82,14 +84,16 @@ def _initial(
         entries=np.zeros(nodes, r.ENTRY),
         outputs=np.zeros(topology.routers * topology.ports, r.OUTPUT),
         turns=np.zeros(0, r.TURN),
-        lanes=np.zeros(r.SPAN, r.LANE),
+        lanes=np.full(r.SPAN, NO_TURN, r.LANE),
         listed=np.zeros(r.WORDS, np.int64),
+        ring=np.zeros((r.SPAN, nodes + 1) if is_star else (0, 0), k.INDEX),
         late_times=none,
         late_entries=none,
         sizes=np.zeros(r.SIZES, np.int64),
         streams=generator(seed),
         counts=network_records.idle_counts(),
         pipeline=head_cycles(parameters),
+        is_star=int(is_star),
     )
     _connect(found, topology)
     return found

@@ -39,13 +39,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from archsim.base.arrays import AnyArray, IntArray, narrow
+from archsim.base.arrays import narrow
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
-from archsim.ir.records import Records
 from archsim.ir.rows import Record
 from archsim.ir.timeline import Timeline, UnitState
-from archsim.sim.holders import IDLE, NOBODY, Holders, core_and_kind
+from archsim.sim.blame_at_once import at_once
+from archsim.sim.holders import IDLE, Holders
+from archsim.sim.unit_work import HeldStretches, LookBack, UnitWork, look_back
+
+MANY = 20_000  # commands from which on all are resolved by compiled code
 
 # Of a command that waited: its number, end of the one before, its start, producing unit or -1, producing command, its
 # end, its last holder, the waiter.
@@ -55,16 +58,25 @@ WaitRow = tuple[int, int, int, int, int, int, int, int]
 def timelines(activity: Activity) -> dict[str, Timeline]:
     """The timeline of every unit of ``activity``; raises SimulationError when waits depend on each other."""
     holders = Holders()
-    units = [_Unit(records, holders) for records in activity.records.values()]
-    _look_back(units)
-    for number, unit in enumerate(units):
-        _run(units, number, len(unit.records))
+    units = [UnitWork(records, holders) for records in activity.records.values()]
+    many = sum(len(unit.records) for unit in units) >= MANY
     last_ends = _last_ends(units)
     found = {}
-    for unit in units:
-        found[unit.records.unit] = unit.close(holders, activity.total_ps, last_ends[unit.kind])
-        del unit.starts, unit.holders
+    for unit, stretches in zip(units, at_once(units) if many else one_by_one(units), strict=True):
+        found[unit.records.unit] = _closed(unit, stretches, holders, activity.total_ps, last_ends[unit.kind])
     return found
+
+
+def one_by_one(units: Sequence[UnitWork]) -> Iterator[HeldStretches]:
+    """The stretches of every unit; raises SimulationError when waits depend on each other."""
+    found = [_Unit(unit) for unit in units]
+    for unit, back in zip(found, look_back(units), strict=True):
+        unit.plan(back)
+    for number, unit in enumerate(found):
+        _run(found, number, len(unit.records))
+    for unit in found:
+        yield unit.stretches()
+        del unit.starts, unit.holders
 
 
 def phases(record: Record) -> Iterator[tuple[int, int, str]]:
@@ -81,35 +93,28 @@ def phases(record: Record) -> Iterator[tuple[int, int, str]]:
 class _Unit:
     """A timeline under construction: from ``starts[i]`` on others would blame ``holders[i]``.
 
-    ``waiters``: for whom stretches were taken over (0: the unit worked), and how many. ``last``: by command, the holder
-    at its end (``end_ps``), NOBODY when it took no time. ``ready``: commands before this one are on the timeline.
+    ``waiters``: for whom stretches were taken over (0: the unit worked), and how many. ``ready``: commands before this
+    one are on the timeline.
     """
 
-    def __init__(self, records: Records, holders: Holders) -> None:
-        self.records = records
-        self.kind = core_and_kind(records.unit)[1]
-        stretches, columns = records.stretches(), records.columns()
-        self.columns = columns
-        work, self._waiter = holders.unit(records, stretches, columns)
-        self.last = np.full(len(records), NOBODY, dtype=np.int32)
-        self.last[stretches.record] = work
+    def __init__(self, work: UnitWork) -> None:
+        self.records = work.records
         self.ready = 0
+        self._of = work
         self._waits: Iterator[WaitRow] = iter(())
         self._wait: WaitRow = (0,) * 8
         self.starts, self.holders = array("q"), array("i")
         self._waiters = array("i")  # in turn with how many
-        gaps = stretches.start_ps != np.concatenate(([-1], stretches.end_ps))[:-1]
-        alone = gaps | (np.diff(work, prepend=NOBODY) != 0)
-        self._work_begin = narrow(np.searchsorted(stretches.record[alone], np.arange(len(records) + 1))).data
-        self._work_starts = array("q", stretches.start_ps[alone].tobytes())
-        self._work = array("i", work[alone].astype(np.int32).tobytes())
+        self._work_begin = narrow(work.work_begin).data
+        self._work_starts = array("q", work.work_starts.tobytes())
+        self._work = array("i", work.work.tobytes())
 
-    def plan(self, producer: IntArray, ended_ps: IntArray, last: AnyArray) -> None:
+    def plan(self, back: LookBack) -> None:
         """Say of each command its producing unit, when the command there ended, and its last holder."""
-        columns = self.columns
+        columns = self._of.columns
         start_ps, before_ps = columns.start_ps, np.concatenate(([0], columns.end_ps))[:-1]
         at = np.flatnonzero(start_ps > before_ps)
-        cells = (before_ps, start_ps, producer, columns.critical_index, ended_ps, last, self._waiter)
+        cells = (before_ps, start_ps, back.producer, columns.critical_index, back.ended_ps, back.last, self._of.waiter)
         self._waits = zip(narrow(at).data, *(narrow(cell[at]).data for cell in cells), strict=True)
         self._work_until_next(0)
 
@@ -153,42 +158,10 @@ class _Unit:
         self.holders += self._work[begin:end]
         self._waiters.extend((0, end - begin))
 
-    def close(self, holders: Holders, total_ps: int, last_ends: Sequence[tuple[int, str]]) -> Timeline:
-        """Append what follows the last command and hand over the timeline: imbalance while others of its kind still run
-        a layer, else idle."""
+    def stretches(self) -> HeldStretches:
+        """All of them, once every command is there."""
         waiter = np.repeat(*np.array(self._waiters).reshape(-1, 2).T)
-        holder = np.array(self.holders)
-        new = (np.diff(holder, prepend=-1) != 0) | (np.diff(waiter, prepend=-1) != 0)
-        starts: list[int] = []
-        codes: list[int] = []
-        now = int(self.columns.end_ps[-1]) if len(self.records) else 0
-        for end_ps, layer in last_ends:
-            if end_ps > now:
-                starts.append(now)
-                codes.append(holders.code(UnitState(layer, "imbalance", "")))
-                now = end_ps
-        if now < total_ps:
-            starts.append(now)
-            codes.append(holders.code(IDLE))
-        return holders.timeline(
-            np.concatenate((np.array(self.starts)[new], np.array(starts, dtype=np.int64))),
-            np.concatenate((holders.codes(holder[new], waiter[new]), np.array(codes, dtype=np.int64))),
-        )
-
-
-def _look_back(units: Sequence[_Unit]) -> None:
-    """Tell every command of its producer."""
-    numbers = {unit.records.unit: number for number, unit in enumerate(units)}
-    base = np.cumsum([0, *(len(unit.records) for unit in units)])
-    end_ps = np.concatenate([np.zeros(0, dtype=np.int64), *(unit.columns.end_ps for unit in units)])
-    last = np.concatenate([np.zeros(0, dtype=np.int32), *(unit.last for unit in units)])
-    for unit in units:
-        columns = unit.columns
-        of_names = np.array([numbers.get(name, -1) for name in unit.records.names])
-        critical = columns.critical_unit
-        producer = np.where(critical < 0, -1, of_names[critical])
-        at = np.where(producer < 0, 0, base[producer] + columns.critical_index)
-        unit.plan(producer, end_ps[at], np.where(producer < 0, NOBODY, last[at]))
+        return HeldStretches(np.array(self.starts), np.array(self.holders), waiter)
 
 
 def _run(units: Sequence[_Unit], number: int, count: int) -> None:
@@ -211,7 +184,7 @@ def _run(units: Sequence[_Unit], number: int, count: int) -> None:
         pending.append((awaited[0], awaited[1] + 1))
 
 
-def _last_ends(units: Sequence[_Unit]) -> dict[str, list[tuple[int, str]]]:
+def _last_ends(units: Sequence[UnitWork]) -> dict[str, list[tuple[int, str]]]:
     """Kind -> when the last of its units ended each layer, and the layer, in the order of time."""
     found: dict[str, dict[str, int]] = {}
     for unit in units:
@@ -222,3 +195,28 @@ def _last_ends(units: Sequence[_Unit]) -> dict[str, list[tuple[int, str]]]:
             layer = unit.records.texts[number].layer
             ends[layer] = max(ends.get(layer, 0), end_ps)
     return {kind: sorted((end_ps, layer) for layer, end_ps in ends.items()) for kind, ends in found.items()}
+
+
+def _closed(
+    unit: UnitWork,
+    stretches: HeldStretches,
+    holders: Holders,
+    total_ps: int,
+    last_ends: Sequence[tuple[int, str]],
+) -> Timeline:
+    """Append what follows the last command: imbalance while others of its kind still run a layer, else idle."""
+    start_ps, holder, waiter = stretches
+    new = (np.diff(holder, prepend=-1) != 0) | (np.diff(waiter, prepend=-1) != 0)
+    starts: list[int] = []
+    states: list[UnitState] = []
+    now = int(unit.columns.end_ps[-1]) if len(unit.records) else 0
+    for end_ps, layer in last_ends:
+        if end_ps > now:
+            starts.append(now)
+            states.append(UnitState(layer, "imbalance", ""))
+            now = end_ps
+    if now < total_ps:
+        starts.append(now)
+        states.append(IDLE)
+    start_ps = np.concatenate((start_ps[new], np.array(starts, dtype=np.int64)))
+    return holders.timeline(start_ps, holder[new], waiter[new], states)

@@ -85,8 +85,31 @@ class Holders:
         self._tables = None
         return work + first, np.array(waiter_of_text, dtype=np.int64)[columns.text]
 
-    def codes(self, holder: AnyArray, waiter: AnyArray) -> IntArray:
-        """What stretches are charged to, see ``timeline``: waiters' for holders, or (waiter 0) the holder's work."""
+    def timeline(
+        self, starts_ps: IntArray, holder: AnyArray, waiter: AnyArray, states: Sequence[UnitState]
+    ) -> Timeline:
+        """The timeline of stretches of a unit, each from a start on: what is charged to its waiters for holders, or
+        (waiter 0) the holder's work; then of ``states``, one a stretch."""
+        least = int(waiter.min(where=waiter > 0, initial=len(self._waiters)))
+        local = np.where(waiter > 0, waiter - (least - 1), 0)
+        width = int(local.max(initial=0)) + 1
+        pairs = holder.astype(np.int64) * width + local
+        used = np.zeros(len(self._holders) * width, dtype=bool)
+        used[pairs] = True
+        found = np.flatnonzero(used)
+        numbers = np.zeros(len(used), dtype=np.int32)
+        numbers[found] = np.arange(len(found))
+        local = found % width
+        codes = self._codes(found // width, np.where(local > 0, local + (least - 1), 0))
+        after = np.arange(len(found), len(found) + len(states), dtype=np.int32)
+        return self._timeline(
+            starts_ps,
+            np.concatenate((codes, np.array([self._code_of(state) for state in states], dtype=np.int64))),
+            np.concatenate((numbers[pairs], after)),
+        )
+
+    def _codes(self, holder: AnyArray, waiter: AnyArray) -> IntArray:
+        """What waits of waiters for holders are charged to, or (waiter 0) the holder's work."""
         if self._tables is None:
             self._tables = np.array(self._holders).T, np.array(self._waiters).T
         core, kind, layer, role, works, cause, stretch, array = self._tables[0][:, holder]
@@ -99,19 +122,22 @@ class Holders:
         found = np.where(waiter == 0, works, found)
         return self._code(np.where(waiter == 0, layer, own_layer), found, np.where(self._waits[found], role, 0))
 
-    def code(self, state: UnitState) -> int:
-        """The code of a state."""
+    def _code_of(self, state: UnitState) -> int:
         layer, cause, operand = state
         return int(
             self._code(np.array(self._name(layer)), np.array(self._number[cause]), np.array(self._name(operand)))
         )
 
-    def timeline(self, starts_ps: IntArray, codes: IntArray) -> Timeline:
-        """The timeline of states by their codes, each from a start on."""
-        found, first, state = np.unique(codes, return_index=True, return_inverse=True)
-        order, names = np.argsort(first), list(self._names)
+    def _timeline(self, starts_ps: IntArray, codes: IntArray, which: AnyArray) -> Timeline:
+        """Of stretches that are each charged to one of ``codes``, every one of which there is."""
+        first = np.zeros(len(codes), dtype=np.int64)
+        first[which[::-1]] = np.arange(len(which) - 1, -1, -1)  # of several the one that is written last stays
+        found, own = np.unique(codes, return_inverse=True)
+        begins = np.full(len(found), len(which), dtype=np.int64)
+        np.minimum.at(begins, own, first)
+        order, names = np.argsort(begins), list(self._names)
         number = narrow(np.argsort(order))
-        return Timeline(starts_ps, number[state], [self._state(code, names) for code in found[order].tolist()])
+        return Timeline(starts_ps, number[own][which], [self._state(code, names) for code in found[order].tolist()])
 
     def _holder(self, core: int, kind: int, op: str, layer: str, role: str, phase: str) -> _Holder:
         work = self._of_work.get((op, phase))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from token_timelines import PHASES, World, activities, jobs, simulate
 from archsim.ir.activity import Activity, to_cycles
 from archsim.ir.causes import CAUSES
 from archsim.ir.rows import Record
+from archsim.sim import blame
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import bound_by, critical_cycles, critical_path
 from archsim.sim.mac_breakdown import whole
@@ -50,6 +52,17 @@ def test_marginals_of_one_cube(activity: Activity) -> None:
         stalls = sum(n for found in cube.stalls([unit]).values() for n in found.values())
         wanted = [c for c in CAUSES.time if c.startswith("stall_")] + ["launch", "imbalance"]
         assert stalls == sum(row[cause] for cause in wanted)
+
+
+@RANDOM
+@given(activities())
+def test_waits_resolved_at_once_are_those_one_by_one(activity: Activity) -> None:
+    """Law 35: compiled code, which resolves the waits of long runs, gives the timelines that Python does."""
+    with patch.object(blame, "MANY", 0):
+        at_once = blame.timelines(activity)
+    for unit, timeline in blame.timelines(activity).items():
+        assert list(at_once[unit].segments(activity.total_ps)) == list(timeline.segments(activity.total_ps))
+        assert at_once[unit].states == timeline.states
 
 
 @RANDOM

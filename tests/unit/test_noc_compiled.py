@@ -14,7 +14,7 @@ from archsim.facts.noc import routing
 from archsim.facts.noc.topologies import mesh, torus
 from archsim.facts.noc.topology import Topology
 from archsim.noc import network_records
-from archsim.noc.compiled import knuth, records, reserve, run
+from archsim.noc.compiled import knuth, records, reserve, run, turns
 from archsim.noc.compiled.node_queues import PacketSources
 from archsim.noc.compiled.records import MADE, MESSAGE, NONE, NOW
 from archsim.noc.parameters import RouterParameters
@@ -22,7 +22,7 @@ from archsim.noc.replay import DeliveredPackets, replay
 
 CYCLES = 1500
 pass_integers, pass_fractions = entry(knuth.pass_integers), entry(knuth.pass_fractions)
-push, pop, take_slow = entry(reserve.push), entry(reserve.pop), entry(reserve._take_slow)
+push, pop, take_slow = entry(turns.push), entry(turns.pop), entry(reserve._take_slow)
 ROOM = 40_000
 
 

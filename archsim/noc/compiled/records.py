@@ -178,8 +178,13 @@ class MessageRecord:
     """What a node sends in one or more packets. Of a message to several nodes without a tree each copy is a record.
 
     Records that end together, when the last of them has arrived, are members of a shipment; ``whole`` is its first one.
+    What is read for each packet comes first: it lies in one cache line.
     """
 
+    where: Small  # to a node, or from ``nodes`` on along a tree
+    flits: Small  # of payload
+    rest: Small  # of them, not in a packet that has been sent whole
+    next: Index  # in the queue of its node; before, of those to come, of those that ``then`` names, or of unused ones
     time: int  # from which its latency counts
     made: int  # when it joined the queue: later, if the node had to draw later
     started: int
@@ -187,12 +192,8 @@ class MessageRecord:
     after: int  # ps from the edge before to when it was sent: of messages that join in one cycle the least goes first
     key: int  # of those of one instant the least
     source: Small
-    where: Small  # to a node, or from ``nodes`` on along a tree
-    flits: Small  # of payload
-    rest: Small  # of them, not in a packet that has been sent whole
     left: Small  # packets, each times the nodes to which it goes, that have not arrived
     arrived: Small  # flits at their nodes
-    next: Index  # in the queue of its node; before, of those to come, of those that ``then`` names, or of unused ones
     then: Index  # the first of those that are to go when this one has arrived, or NO_INDEX
     whole: Index
     member: Index  # the next one of the shipment, or NO_INDEX
@@ -332,6 +333,7 @@ class HeadTurn:
     spread: Small
     waited: Small
     next: Index  # of an unused record, or of those of one cycle
+    behind: Small  # how many nodes of its cycle have their turns before it, in a star
 
 
 class CycleTurns:
@@ -379,7 +381,8 @@ TURN, LANE, OUTPUT, ENTRY = map(record, (HeadTurn, CycleTurns, ReservedOutput, R
 class Reservations(NamedTuple):
     """All arrays; as in ``layout.State`` those of the same names. ``lanes``: of each cycle modulo SPAN; ``listed``:
     which of them have turns, a bit each; ``late_*``: a heap, by time, of later turns. ``pipeline``: cycles of a head in
-    a router before the switch."""
+    a router before the switch. ``is_star``: whether the network is one router, as far from all nodes; ``ring``: then
+    the nodes that have turns in each cycle (``star``)."""
 
     rules: Any
     routes: Any
@@ -393,9 +396,11 @@ class Reservations(NamedTuple):
     turns: Any
     lanes: Any
     listed: Any
+    ring: Any
     late_times: Any
     late_entries: Any
     sizes: Any
     streams: Any
     counts: Any
     pipeline: int
+    is_star: int

@@ -199,19 +199,17 @@ def _lead(model: Any, place: int, fan: int, role: int) -> int:
 @addressed
 @njit
 def advance_links(kind: Any, table: int, until_ps: int, _: int, __: int) -> int:
-    """Run reservations to the first completions, up to ``until_ps``; how many, or why not (``served``)."""
+    """Run reservations to the first completions, up to ``until_ps``; how many, or why not (``served``). They never
+    stand still."""
     model = value_at(kind, table)
     header, until = model.header, _until(model.header, until_ps)
     count = 0
     while not count and header[NEXT_END] < until:
-        limit = _limit(model, until)
-        count, bound = reserve.advance(model.state, limit, True, header[BROKEN_OFF] == 0)
+        count, bound = reserve.advance(model.state, until, True, header[BROKEN_OFF] == 0)
         header[BROKEN_OFF] = bound == FULL
         if header[BROKEN_OFF]:
             return served.NO_ROOM
         header[NEXT_END] = bound
-        if _is_stuck(model, limit, until):
-            return served.STUCK
     return _completed(model, count, until_ps)
 
 
@@ -239,8 +237,7 @@ def _until(header: Any, until_ps: int) -> int:
 def _limit(model: Any, until: int) -> int:
     """Up to the first end, or so far that something must have moved."""
     header, counts = model.header, model.state.counts
-    if not header[BROKEN_OFF]:
-        header[AT_FIRST], header[ARRIVED_FIRST] = counts[UNDER_WAY], counts[ARRIVED]
+    header[AT_FIRST], header[ARRIVED_FIRST] = counts[UNDER_WAY], counts[ARRIVED]
     return int(min(until, header[NEXT_END] + STUCK_CYCLES))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from archsim.base.jit import inlined, njit
 from archsim.noc.compiled.records import (
+    ARRIVED,
     ASKS,
     AT_SOURCE,
     COMING,
@@ -103,6 +104,17 @@ def _before(message: Any, other: Any) -> bool:
         return earlier
     first: bool = message.key < other.key
     return first
+
+
+@inlined
+def arrive(state: Any, number: int, flits: int, now: int, stops: bool) -> None:
+    """A packet is at one of its nodes, whole."""
+    message = state.messages[number]
+    message.arrived += flits
+    message.left -= 1
+    state.counts[ARRIVED] += flits
+    if message.left == 0:
+        end(state, number, now, stops)
 
 
 @inlined
