@@ -22,6 +22,7 @@ from archsim.ir.rows import Bandwidth
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
+from archsim.memory.dram.in_code import DramInCode
 from archsim.memory.dram.interface import BurstAsker, DramModel, RowList, Transfer, TransferCompletion
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event, EventLoop
@@ -70,10 +71,10 @@ class OffChip:
         self._ids = count()
         self._charged: dict[str, list[int]] = {}  # by layer, amounts of ACTIONS
         model = self.model
-        if isinstance(model, DramController):
+        if isinstance(model, DramInCode):
             model.is_traced = tally.is_traced
         self._port_requests = spec.control.requests
-        self._burst_bytes = model.dram.device.burst_bytes if isinstance(model, (DramController, FastDram)) else 0
+        self._burst_bytes = model.dram.device.burst_bytes if isinstance(model, DramInCode) else 0
 
     def submit(
         self,
@@ -94,7 +95,7 @@ class OffChip:
 
     def known(self, shape: TransferShape, engine: BurstAsker | None) -> tuple[int, int] | None:
         """By which model and number the compiled machine asks for transfers of a shape; None where Python has to."""
-        if not isinstance(self.model, DramController):
+        if not isinstance(self.model, DramInCode):
             return None
         return self._number, self.model.shape(self._transfer(0, shape, 0, engine, DIRECT))
 
@@ -125,7 +126,7 @@ class OffChip:
         """The transfer with those who offer so many bursts of it a cycle and no more."""
         askers: tuple[BurstAsker, ...] = () if engine is None else (engine,)
         model = self.model
-        if self._port_requests is not None and isinstance(model, (DramController, FastDram)):
+        if self._port_requests is not None and isinstance(model, DramInCode):
             askers += (BurstAsker(("port", port), self._port_requests, model.dram.device.clock_hz),)
         return replace(transfer, askers=askers) if askers else transfer
 
@@ -156,7 +157,7 @@ class OffChip:
 
     def settle(self, layers: Sequence[str]) -> None:
         """Count what the compiled machine has moved for each of its ``layers``."""
-        if isinstance(self.model, DramController):
+        if isinstance(self.model, DramInCode):
             for layer, amounts in zip(layers, self.model.charged.tolist(), strict=False):
                 for action, amount in zip(ACTIONS, amounts, strict=True):
                     self._tally.add(layer, self.name, action, amount)

@@ -18,69 +18,28 @@ that are served from queued writes. docs/dram.md states the error against the ex
 
 from __future__ import annotations
 
-import heapq
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
 from archsim.base.errors import SimulationError
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
-from archsim.memory.dram.interface import BurstAsker, DramCounters, RowList, Transfer, TransferCompletion, useful_bytes
+from archsim.memory.dram import fast_state
+from archsim.memory.dram.compiled import fast_records as k
+from archsim.memory.dram.compiled.records import NONE, USEFUL_READ, USEFUL_WRITTEN
+from archsim.memory.dram.in_code import DramInCode
+from archsim.memory.dram.interface import BurstAsker, DramCounters, RowList, Transfer, useful_bytes
 from archsim.memory.dram.patterns import TransferPattern
-from archsim.memory.dram.region_records import bursts_touched, folded, most_bursts
+from archsim.memory.dram.region_records import bursts_touched, folded, most_bursts, region_at_0
 from archsim.memory.dram.sampling import PatternSample, PatternSampler
 from archsim.sim.clock import ClockDomain
 
-
-class AskersUnderWay:
-    """The askers of the transfers under way. Those of one asker come one after the other, for it keeps their order."""
-
-    def __init__(self) -> None:
-        self._under_way: Counter[BurstAsker] = Counter()
-
-    def begin(self, askers: Sequence[BurstAsker]) -> None:
-        """A transfer of them comes."""
-        self._under_way.update(askers)
-
-    def end(self, askers: Sequence[BurstAsker]) -> None:
-        """A transfer of them is through."""
-        self._under_way.subtract(askers)
-        for asker in askers:
-            if not self._under_way[asker]:
-                del self._under_way[asker]
-
-    @property
-    def behind_others(self) -> int:
-        """Transfers that another one of their engine, or of their port, comes before."""
-        behind: Counter[str] = Counter()
-        for asker, transfers in self._under_way.items():
-            behind[asker.name[0]] += transfers - 1
-        return max(behind.values(), default=0)
-
-
-SCALE = 1 << 20  # parts of a picosecond in which work is kept
-REMEMBERED = 64  # ends of transfers, for those that follow them
-_NONE = -1  # the pattern of a transfer of nothing
 _NOTHING = PatternSample(0, 0, 0, 0, 0, 0)
-NEVER_PS = 1 << 62
 
 
-@dataclass(slots=True)
-class _Job:
-    """A transfer under way; ``pattern``: its number."""
-
-    transfer: Transfer
-    pattern: int
-    useful: int
-    sample: PatternSample
-    start_ps: int
-    asked_ps: int
-
-
-class FastDram:
+class FastDram(DramInCode):
     """The DRAM interface at measured rates (fidelity ``fast``); arguments as DramController."""
 
     fidelity: ClassVar[str] = "fast"
@@ -88,70 +47,28 @@ class FastDram:
     def __init__(
         self, dram: DramMemory, policy: ControllerPolicy, mapping: AddressMap, *, interleave_bytes: int
     ) -> None:
-        self.dram = dram
+        from archsim.memory.dram.compiled import share  # the compiler is slow to import: only now
+
         self._policy = policy
         self._clock = ClockDomain(dram.device.clock_hz)
         self._sampler = PatternSampler(dram, policy, mapping, interleave_bytes)
         self._refreshes = Refreshes(dram, policy)
-        self._served: list[tuple[int, int, _Job]] = []  # by the work done in all at which they are through
-        self._ending: list[tuple[int, int, TransferCompletion]] = []
+        self._of_shape: list[Transfer] = []  # one of each, by number
+        self._kinds = 0
         self._numbers: dict[TransferPattern, int] = {}
         self._known: list[TransferPattern] = []  # by number
-        self._wholes: dict[int, PatternSample] = {}
-        self._ends: dict[int, None] = {}  # where the last contiguous transfers end
-        self._patterns: dict[int, int] = {}  # transfers under way of each
-        self._asking = AskersUnderWay()
-        self._pace: Fraction | None = None  # None: to be found
-        self._paces: dict[tuple[int, tuple[tuple[int, int], ...]], Fraction] = {}  # by the transfers of each pattern
-        self._work = 0  # that a transfer under way from the start would have had, in parts of a picosecond
-        self._submitted = 0
-        self._submitted_ps = self._reached_ps = self._now_ps = 0
-        self._total = [0] * 9
-        self._first_ps: int | None = None  # the first transfer came
-        self._under_way_ps = 0  # time with transfers under way
-
-    @property
-    def peak_bytes_per_s(self) -> Fraction:
-        """Of the data pins of all channels."""
-        return Fraction(self.dram.peak_bytes_per_s)
+        self._lists: dict[int, tuple[Transfer, RowList]] = {}  # that have been submitted and not been taken
+        self._listed: dict[tuple[int, ...], int] = {}  # the kinds of lists, by all that their rows say
+        self._groups: dict[str, int] = {}
+        self._paces: list[Fraction] = []  # of crowds
+        self._words = 0  # of them
+        latency_ps = self._sampler.latency_ps
+        initial = fast_state.initial(dram, (latency_ps[False], latency_ps[True]))
+        super().__init__(dram, initial, (share.submit, share.advance))
 
     def least_ps(self, size_bytes: int, *, write: bool) -> int:
-        """At the rate of the pins."""
-        return size_bytes * PS_PER_S // self.dram.peak_bytes_per_s
-
-    def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
-        """Take the transfers of one instant; raises SimulationError as DramController does."""
-        if at_ps < max(self._now_ps, self._submitted_ps):
-            raise SimulationError(f"DRAM: transfer submitted at {at_ps} ps, after it reached {self._now_ps} ps")
-        self._submitted_ps = at_ps
-        if not transfers:
-            return
-        self._progress(at_ps)
-        for transfer in transfers:
-            self._begin(at_ps, transfer)
-
-    def advance(self, until_ps: int) -> list[TransferCompletion]:
-        """All completions of the first instant <= ``until_ps`` that has one, or []."""
-        if until_ps < self._now_ps:
-            raise SimulationError(f"DRAM: told to run to {until_ps} ps, already at {self._now_ps} ps")
-        while (served_ps := self._next_served_ps()) <= min(until_ps, self._next_end_ps()):
-            self._progress(served_ps)
-            self._retire(served_ps)
-        instant = self._next_end_ps()
-        if instant > until_ps:
-            self._now_ps = until_ps
-            return []
-        found = []
-        while self._ending and self._ending[0][0] == instant:
-            found.append(heapq.heappop(self._ending)[2])
-        self._now_ps = instant
-        return found
-
-    def next_event_ps(self) -> int | None:
-        """A lower bound of the next completion; None when nothing is under way."""
-        if not self._served and not self._ending:
-            return None
-        return min(self._next_end_ps(), self._next_served_ps())
+        """Nothing is known but by the rates, with which the next completion is found."""
+        return 0
 
     @property
     def rank_refreshes(self) -> int:
@@ -161,66 +78,99 @@ class FastDram:
     def entry(self, at_ps: int, *, align: bool) -> bytes:
         """Where ``at_ps`` lies between edges, and where the last transfers ended."""
         self.advance(at_ps)
-        return self._clock.phase(at_ps) + repr(list(self._ends)).encode()
+        return self._clock.phase(at_ps) + repr(fast_state.ends(self._state)).encode()
 
     @property
     def stats(self) -> DramCounters:
         """Totals of completed transfers; rows are those of the samples in proportion."""
-        reads, writes, useful_read, useful_written, hits, misses, conflicts, activates, busy = self._total
+        header = self._state.header
+        reads, writes, *rows, busy_ps = header[k.READS : k.BUSY_PS + 1].tolist()
+        hits, misses, conflicts, activates = rows
         size = self.dram.device.burst_bytes
         return DramCounters(
             reads=reads,
             writes=writes,
             read_bytes=reads * size,
             write_bytes=writes * size,
-            useful_read_bytes=useful_read,
-            useful_write_bytes=useful_written,
+            useful_read_bytes=int(header[USEFUL_READ]),
+            useful_write_bytes=int(header[USEFUL_WRITTEN]),
             row_hits=hits,
             row_misses=misses,
             row_conflicts=conflicts,
             activates=activates,
             refreshes=self._refreshes.until(self._now_ps),
             open_ps=self._open_ps() * self.dram.channels * self.dram.device.ranks,
-            busy_ps=(busy // self.dram.channels,) * self.dram.channels,
+            busy_ps=(busy_ps // self.dram.channels,) * self.dram.channels,
         )
 
     def _open_ps(self) -> int:
         """The time in which rows are taken to be open."""
+        header = self._state.header
         if self._policy.rows != "open":
-            return self._under_way_ps
-        return 0 if self._first_ps is None else self._now_ps - self._first_ps
+            return int(header[k.UNDER_WAY_PS])
+        return 0 if header[k.FIRST_PS] == NONE else self._now_ps - int(header[k.FIRST_PS])
 
-    # ---- sharing
+    # ---- what the compiled code asks for
 
-    def _begin(self, at_ps: int, transfer: Transfer) -> None:
-        run_bytes, extents, strides, useful = folded(transfer, self.dram.capacity_bytes)
-        self._submitted += 1
-        self._first_ps = at_ps if self._first_ps is None else self._first_ps
-        asked_ps = _asked_ps(at_ps, transfer)
-        if not useful:
-            visible_ps = self._clock.edge(self._clock.cycle(at_ps + 1))
-            self._end(visible_ps, _Job(transfer, _NONE, 0, _NOTHING, visible_ps, asked_ps), self._submitted)
-            return
-        size = self.dram.device.burst_bytes
-        asked = tuple((asker.requests, asker.hz) for asker in transfer.askers)
-        if transfer.rows is None:
+    def _make_room(self) -> None:
+        state = self._state
+        lacks = int(state.header[k.LACKS])
+        if lacks == k.SLOTS:
+            self._tell(fast_state.with_slots(state))
+        elif lacks == k.TRACE:
+            self._tell(fast_state.with_trace(state))
+        elif lacks == k.KINDS:
+            self._find_kind(*state.header[k.LACK_WHAT : k.LACK_FOLLOWS + 1].tolist())
+        elif lacks == k.LISTS:
+            self._find_list(int(state.header[k.LACK_WHAT]))
+        elif lacks == k.CROWDS:
+            self._find_crowd()
+        else:
+            self._divide()
+
+    def _add_shape(self, number: int, transfer: Transfer) -> None:
+        run_bytes, _, _, useful, below, above = region_at_0(transfer)
+        self._of_shape.append(transfer)
+        row = below, above, useful, run_bytes if 0 < run_bytes == useful else NONE
+        self._tell(fast_state.with_shape(self._state, number, row))
+
+    def _staged(self, transfer: Transfer, rows: RowList) -> int:
+        folded(transfer, self.dram.capacity_bytes)
+        number = next(n for n in range(len(self._lists) + 1) if n not in self._lists)
+        self._lists[number] = transfer, rows
+        self._tell(fast_state.with_list(self._state, number))
+        return number
+
+    def _find_kind(self, shape: int, offset: int, follows: int) -> None:
+        """Transfers of a shape whose first byte lies there in a burst, and that follow others or do not."""
+        transfer, size = self._of_shape[shape], self.dram.device.burst_bytes
+        run_bytes, extents, strides, useful, *_ = region_at_0(transfer)
+        pattern, sample = NONE, _NOTHING
+        if useful:
             limit = transfer.outstanding
             limit = None if limit is None or limit >= most_bursts(transfer, useful, size) else limit
-            follows = transfer.address in self._ends
-            of_region = (transfer.write, transfer.address % size, run_bytes, extents, strides, follows, limit)
-            pattern = self._number(TransferPattern(*of_region, asked=asked))
-            sample = self._whole(pattern)
-        else:
-            pattern, sample = self._listed(transfer, transfer.rows, asked)
-        if run_bytes == useful:
-            self._ends[transfer.address + run_bytes] = None
-        if len(self._ends) > REMEMBERED:
-            del self._ends[next(iter(self._ends))]
-        job = _Job(transfer, pattern, useful, sample, at_ps, asked_ps)
-        self._patterns[pattern] = self._patterns.get(pattern, 0) + 1
-        self._asking.begin(transfer.askers)
-        self._pace = None
-        heapq.heappush(self._served, (self._work + job.sample.work_ps * SCALE, self._submitted, job))
+            of_region = (transfer.write, offset, run_bytes, extents, strides, bool(follows), limit)
+            found = TransferPattern(*of_region, asked=_asked(transfer))
+            lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, strides, strict=True))
+            bursts = bursts_touched(offset - lowest // size * size, run_bytes, extents, strides, size)
+            pattern, sample = self._number(found), self._sampler.sample(found).scaled(bursts)
+        found_by = int(self._state.header[k.LACK_HASH]), shape, offset, follows
+        self._add_kind(found_by, pattern, self._facts(transfer, sample, useful))
+
+    def _find_list(self, number: int) -> None:
+        """A list of rows that is the next one to be taken."""
+        transfer, rows = self._lists.pop(number)
+        pattern, sample, useful = NONE, _NOTHING, useful_bytes(transfer)
+        if useful:
+            kind, bursts = self._sampler.kind(rows)
+            found = TransferPattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind, _asked(transfer))
+            on_pins = -(-useful * PS_PER_S // self.dram.peak_bytes_per_s)
+            pattern, sample = self._number(found), self._sampler.sample(found).scaled(bursts)
+            sample = replace(sample, work_ps=max(sample.work_ps, on_pins))
+        facts = *self._facts(transfer, sample, useful), rows.count * rows.setup_cycles, rows.engine_hz
+        if (pattern, *facts) not in self._listed:
+            self._listed[pattern, *facts] = self._add_kind((self._kinds, NONE, 0, 0), pattern, facts)
+        self._state.listed[number] = self._listed[pattern, *facts]
 
     def _number(self, pattern: TransferPattern) -> int:
         """The number of a pattern."""
@@ -230,98 +180,65 @@ class FastDram:
             self._known.append(pattern)
         return number
 
-    def _listed(
-        self, transfer: Transfer, rows: RowList, asked: tuple[tuple[int, int], ...]
-    ) -> tuple[int, PatternSample]:
-        """The pattern of a list of rows, and the work of all of its bursts."""
-        kind, bursts = self._sampler.kind(rows)
-        pattern = TransferPattern(transfer.write, 0, 0, (), (), False, transfer.outstanding, kind, asked)
-        sample = self._sampler.sample(pattern).scaled(bursts)
-        on_pins = -(-useful_bytes(transfer) * PS_PER_S // self.dram.peak_bytes_per_s)
-        return self._number(pattern), replace(sample, work_ps=max(sample.work_ps, on_pins))
+    def _facts(self, transfer: Transfer, sample: PatternSample, useful: int) -> tuple[int, ...]:
+        """The columns of a kind from its work on, as far as they are not those of a list."""
+        device = self.dram.device
+        work = sample.work_ps * k.SCALE
+        if work > k.MOST_WORK:
+            raise SimulationError(f"DRAM: a transfer of {useful} B takes {sample.work_ps} ps; allowed below 1.1 s")
+        bus_ps = self._clock.edge(sample.bursts * device.burst_cycles // device.buses)
+        rows = sample.hits, sample.misses, sample.conflicts, sample.activates
+        askers = (*[self._asker(asker) for asker in transfer.askers], NONE, NONE)[:2]
+        return work, transfer.write, useful, sample.bursts * device.burst_bytes, *rows, bus_ps, *askers
 
-    def _whole(self, number: int) -> PatternSample:
-        """The work of all bursts of a pattern."""
-        found = self._wholes.get(number)
-        if found is None:
-            pattern = self._known[number]
-            _, offset, run_bytes, extents, strides, *_ = pattern
-            lowest = sum(min(0, (n - 1) * s) for n, s in zip(extents, strides, strict=True))
-            size = self.dram.device.burst_bytes
-            bursts = bursts_touched(offset - lowest // size * size, run_bytes, extents, strides, size)
-            found = self._wholes[number] = self._sampler.sample(pattern).scaled(bursts)
-        return found
+    def _add_kind(self, found_by: tuple[int, ...], pattern: int, facts: tuple[int, ...]) -> int:
+        """Tell the compiled code of a kind; ``found_by``: hash, shape (NONE: of a list), offset, whether it follows."""
+        number, self._kinds = self._kinds, self._kinds + 1
+        row = (*found_by, pattern, *facts)
+        row += (0,) * (k.KIND_WIDTH - len(row))
+        self._tell(fast_state.with_kind(self._state, number, row))
+        return number
 
-    def _speed(self) -> Fraction:
-        """Work that each transfer under way gets in a picosecond."""
-        if self._pace is None:
-            crowd = tuple(sorted(self._patterns.items()))
-            together = sum(self._patterns.values()) - self._asking.behind_others
-            self._pace = self._paces.get((together, crowd))
-            if self._pace is None:
-                by_pattern = {self._known[item]: n for item, n in crowd}
-                self._pace = self._paces[together, crowd] = self._pace_of(by_pattern, together)
-        return self._pace
+    def _asker(self, asker: BurstAsker) -> int:
+        """The number of an asker."""
+        number = self._askers.get(asker)
+        if number is None:
+            number = self._askers[asker] = len(self._askers)
+            group = self._groups.setdefault(asker.name[0], len(self._groups))
+            self._tell(fast_state.with_asker(self._state, number, group))
+        return number
+
+    def _find_crowd(self) -> None:
+        """The pace of the transfers that are under way."""
+        state = self._state
+        together, patterns = int(state.header[k.TOGETHER]), int(state.header[k.PRESENT])
+        crowd = state.present[:patterns].tolist()
+        pace = self._pace_of({self._known[pattern]: n for pattern, n in crowd}, together)
+        words = [together, patterns, *[word for pair in crowd for word in pair]]
+        self._tell(fast_state.with_crowd(state, len(self._paces), self._words, words, pace))
+        self._paces.append(pace)
+        self._words += len(words)
 
     def _pace_of(self, crowd: Mapping[TransferPattern, int], together: int) -> Fraction:
-        """The same with so many transfers of each pattern under way, ``together`` of them at a time."""
+        """Work that each transfer gets in a picosecond, with so many of each pattern under way, ``together`` of them
+        at a time."""
         both = len({pattern.write for pattern in crowd}) == 2
         costs = (n / self._sampler.speed(pattern, together, both=both) for pattern, n in crowd.items())
         return 1 / sum(costs, Fraction(0))
 
-    def _progress(self, to_ps: int) -> None:
-        """Share out the time up to ``to_ps``, in which nobody comes or goes."""
-        if self._served:
-            speed = self._speed()
-            self._under_way_ps += to_ps - self._reached_ps
-            self._work += (to_ps - self._reached_ps) * SCALE * speed.numerator // speed.denominator
-        self._reached_ps = to_ps
-
-    def _next_served_ps(self) -> int:
-        if not self._served:
-            return NEVER_PS
-        speed = self._speed()
-        left = max(0, self._served[0][0] - self._work)
-        return self._reached_ps + -(-left * speed.denominator // (SCALE * speed.numerator))
-
-    def _retire(self, now_ps: int) -> None:
-        work, order, job = heapq.heappop(self._served)
-        self._work = max(self._work, work)
-        self._patterns[job.pattern] -= 1
-        self._asking.end(job.transfer.askers)
-        self._pace = None
-        if not self._patterns[job.pattern]:
-            del self._patterns[job.pattern]
-        self._end(now_ps + self._sampler.latency_ps[job.transfer.write], job, order)
-
-    def _end(self, time_ps: int, job: _Job, order: int) -> None:
-        transfer, sample = job.transfer, job.sample
-        end_ps = self._clock.at_or_after(time_ps)
-        start_ps = min(end_ps, job.start_ps + self._sampler.latency_ps[transfer.write])
-        rows = (sample.hits, sample.misses, sample.conflicts)
-        pin_bytes = sample.bursts * self.dram.device.burst_bytes
-        done = TransferCompletion(
-            transfer.id, end_ps, start_ps, transfer.write, job.useful, pin_bytes, *rows, sample.activates, job.asked_ps
-        )
-        heapq.heappush(self._ending, (end_ps, order, done))
-        self._add(transfer.write, sample, job.useful)
-
-    def _add(self, write: bool, sample: PatternSample, useful: int) -> None:
-        bus_ps = self._clock.edge(sample.bursts * self.dram.device.burst_cycles // self.dram.device.buses)
-        of_direction = (0, sample.bursts, 0, useful) if write else (sample.bursts, 0, useful, 0)
-        added = (*of_direction, sample.hits, sample.misses, sample.conflicts, sample.activates, bus_ps)
-        self._total = [before + more for before, more in zip(self._total, added, strict=True)]
-
-    def _next_end_ps(self) -> int:
-        return self._ending[0][0] if self._ending else NEVER_PS
+    def _divide(self) -> None:
+        """What a number times the present rate is, where that is too near to a whole number."""
+        header = self._state.header
+        rate, factor, side = int(header[k.PACE]), int(header[k.DIVIDED]), int(header[k.DIVIDED_SIDE])
+        value = self._paces[rate] * k.SCALE
+        whole, rest = divmod(factor * (1 / value if side == k.INVERSE else value), 1)
+        at = k.ANSWERS + (k.ANSWER_WIDTH if side == k.INVERSE else 0)
+        header[at : at + k.ANSWER_WIDTH] = rate, factor, whole, rest > 0
 
 
-def _asked_ps(at_ps: int, transfer: Transfer) -> int:
-    """When the engine asks for the last row, if it never waits for one; 0 without rows."""
-    if transfer.rows is None:
-        return 0
-    clock = ClockDomain(transfer.rows.engine_hz)
-    return clock.edge(clock.cycle(at_ps) + transfer.rows.count * transfer.rows.setup_cycles)
+def _asked(transfer: Transfer) -> tuple[tuple[int, int], ...]:
+    """Requests and clock of the askers of a transfer."""
+    return tuple((asker.requests, asker.hz) for asker in transfer.askers)
 
 
 class Refreshes:

@@ -34,13 +34,21 @@ def folded(transfer: Transfer, capacity_bytes: int) -> tuple[int, tuple[int, ...
     return run_bytes, extents, strides, useful
 
 
+def region_at_0(transfer: Transfer) -> tuple[int, tuple[int, ...], tuple[int, ...], int, int, int]:
+    """``folded`` of a region that starts at address 0, and the bytes that it reaches below and above.
+
+    Raises SimulationError when it is malformed.
+    """
+    _check_shape(transfer)
+    return _at_0(transfer.run_bytes, transfer.extents, transfer.strides)
+
+
 def shape_words(transfer: Transfer, burst_bytes: int, askers: Sequence[int]) -> IntArray:
     """What transfers of one shape have in common, wherever they begin, as the words of a Transfer.
 
     ``askers``: the first words of those of the transfer. Raises SimulationError when it is malformed.
     """
-    _check_shape(transfer)
-    run_bytes, extents, strides, useful, below, above = _at_0(transfer.run_bytes, transfer.extents, transfer.strides)
+    run_bytes, extents, strides, useful, below, above = region_at_0(transfer)
     most = transfer.outstanding or 0
     if not useful or most >= most_bursts(transfer, useful, burst_bytes):
         most = 0
@@ -108,7 +116,6 @@ def _words(*fields: dict[str, Any]) -> IntArray:
 def _at_0(
     run_bytes: int, extents: tuple[int, ...], strides: tuple[int, ...]
 ) -> tuple[int, tuple[int, ...], tuple[int, ...], int, int, int]:
-    """``folded`` of a region that starts at address 0, and the bytes that it reaches below and above."""
     useful = above = run_bytes
     below = 0
     loops: list[tuple[int, int]] = []

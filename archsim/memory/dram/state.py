@@ -54,12 +54,6 @@ def initial(
     )
 
 
-def charging(state: t.DramState, layers: int, *, traces: bool) -> t.DramState:
-    """The same state, in which transfers are charged to so many layers and, if it ``traces``, go on a trace."""
-    state.header[k.TRACES] = traces
-    return state._replace(charged=np.zeros((layers, k.CHARGES), np.int64))
-
-
 def with_room(state: t.DramState) -> t.DramState:
     """The same state with twice of what it lacks: room on the trace, slots for transfers, or words."""
     lacking = len(state.transfers) + int(state.header[k.MOVED]) - len(state.moved)

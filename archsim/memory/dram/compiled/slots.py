@@ -124,7 +124,7 @@ def collect(state: DramState, spread: AddressSpread, until: int) -> int:
         _complete(spread, transfer, state.completions[count])
         state.header[USEFUL_READ + transfer.write] += transfer.useful
         if transfer.layer != NONE:
-            _charge(state, transfer.layer, state.completions[count])
+            charge(state, transfer.layer, state.completions[count])
         if transfer.words:
             give(spread, state.words, transfer.requests, transfer.words)
         _leave(state, spread, slot, transfer.place)
@@ -152,8 +152,8 @@ def _complete(spread: AddressSpread, transfer: TransferRecord, row: Any) -> None
 
 
 @njit
-def _charge(state: DramState, layer: int, done: Any) -> None:
-    """Charge a transfer to a layer, and put it on the bandwidth trace where one is kept."""
+def charge(state: Any, layer: int, done: Any) -> None:
+    """Charge a transfer of any DRAM to a layer, and put it on the bandwidth trace where one is kept."""
     charged, header = state.charged[layer], state.header
     charged[done[3]] += done[5]
     for n in range(4):
