@@ -43,7 +43,6 @@ from archsim.base.arrays import AnyArray, IntArray, narrow
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.records import Records
-from archsim.ir.rows import Record
 from archsim.ir.timeline import Timeline, UnitState
 from archsim.sim.holders import IDLE, NOBODY, Holders, core_and_kind
 
@@ -65,17 +64,6 @@ def timelines(activity: Activity) -> dict[str, Timeline]:
         found[unit.records.unit] = unit.close(holders, activity.total_ps, last_ends[unit.kind])
         del unit.starts, unit.holders
     return found
-
-
-def phases(record: Record) -> Iterator[tuple[int, int, str]]:
-    """(start_ps, end_ps, phase) of a command, tiling [start, end); time without phase is '' at the end."""
-    now = record.start_ps
-    for phase, until in record.phases:
-        if until > now:
-            yield now, until, phase
-            now = until
-    if now < record.end_ps:
-        yield now, record.end_ps, ""
 
 
 class _Unit:
