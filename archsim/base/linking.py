@@ -28,7 +28,6 @@ from numba.core.registry import CPUDispatcher
 from archsim.base import compiled, entries, progress
 from archsim.base.parts import Part
 
-
 _LEVEL = 3  # of LLVM's optimisation
 
 

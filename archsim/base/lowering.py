@@ -172,4 +172,3 @@ class PartLower(Lower):  # type: ignore[misc]
             return builder.gep(data, indices)
         steps = cgutils.unpack_tuple(builder, strides, array.ndim)
         return cgutils.get_item_pointer2(self.context, builder, data, sizes, steps, array.layout, indices)
-

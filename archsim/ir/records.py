@@ -190,19 +190,23 @@ class Records(Sequence[Record]):
         """All numbers, as they are now."""
         return RecordColumns(self.packed())
 
-    def stretches(self) -> CommandStretches:
-        """What every command did, phase by phase."""
+    def stretches(self, commands: AnyArray | None = None) -> CommandStretches:
+        """What commands did, phase by phase, one command after the other: all, or those of these numbers."""
         packed = self.packed()
-        tails = np.arange(len(packed.end_ps))
-        of_phase = np.repeat(tails, np.diff(packed.phases, prepend=0))
-        record = np.concatenate((of_phase, tails))
-        phase = np.concatenate((packed.phase, np.zeros(len(tails), dtype=np.int64)))
-        until = np.concatenate((packed.end_ps[of_phase] - packed.left_ps, packed.end_ps))
-        order = np.argsort(record, kind="stable")
-        record, phase, until = record[order], phase[order], until[order]
-        since = np.maximum((packed.end_ps - packed.run_ps)[record], np.concatenate(([0], until))[:-1])
+        own = np.arange(len(packed.end_ps)) if commands is None else commands
+        last_phase = packed.phases.astype(np.int64)
+        counts = np.diff(last_phase, prepend=0)[own]
+        tails, of_phase = np.arange(len(own)), np.repeat(np.arange(len(own)), counts)
+        place = np.arange(len(of_phase)) + (last_phase[own] - np.cumsum(counts))[of_phase]
+        at = np.concatenate((of_phase, tails))
+        phase = np.concatenate((packed.phase[place], np.zeros(len(own), dtype=np.int64)))
+        end_ps = packed.end_ps[own]
+        until = np.concatenate((end_ps[of_phase] - packed.left_ps[place], end_ps))
+        order = np.argsort(at, kind="stable")
+        at, phase, until = at[order], phase[order], until[order]
+        since = np.maximum((end_ps - packed.run_ps[own])[at], np.concatenate(([0], until))[:-1])
         some = until > since
-        return CommandStretches(record[some], since[some], until[some], phase[some])
+        return CommandStretches(own[at[some]], since[some], until[some], phase[some])
 
     def __len__(self) -> int:
         return len(self._packed.end_ps) + len(self._cells) // _WIDTH

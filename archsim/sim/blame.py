@@ -42,7 +42,6 @@ import numpy as np
 from archsim.base.arrays import narrow
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
-from archsim.ir.rows import Record
 from archsim.ir.timeline import Timeline, UnitState
 from archsim.sim.blame_at_once import at_once
 from archsim.sim.holders import IDLE, Holders
@@ -77,17 +76,6 @@ def one_by_one(units: Sequence[UnitWork]) -> Iterator[HeldStretches]:
     for unit in found:
         yield unit.stretches()
         del unit.starts, unit.holders
-
-
-def phases(record: Record) -> Iterator[tuple[int, int, str]]:
-    """(start_ps, end_ps, phase) of a command, tiling [start, end); time without phase is '' at the end."""
-    now = record.start_ps
-    for phase, until in record.phases:
-        if until > now:
-            yield now, until, phase
-            now = until
-    if now < record.end_ps:
-        yield now, record.end_ps, ""
 
 
 class _Unit:

@@ -19,17 +19,29 @@ critical.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, overload
 
-from archsim.ir.activity import Activity, to_cycles
+import numpy as np
+
+from archsim.base.arrays import AnyArray, IntArray, narrow
+from archsim.ir.activity import Activity
 from archsim.ir.causes import CAUSES
-from archsim.ir.records import Records
-from archsim.ir.rows import Record
-from archsim.sim.blame import phases
+from archsim.ir.records import CommandStretches, Records
+from archsim.sim.attribution import boundaries
 
 HOST = "_host"
 _PS = 10**12
+_NO_END = 1 << 61  # ps
+
+
+class PathCharge(NamedTuple):
+    """What a segment is charged to, and the unit that ran ('' in gaps)."""
+
+    layer: str
+    cause: str
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +55,55 @@ class PathSegment:
     unit: str
 
 
-def critical_path(activity: Activity, clocks_hz: Mapping[str, int] | None = None) -> tuple[PathSegment, ...]:
-    """Segments of the critical path in order of time, tiling [0, total) without gap.
+@dataclass(frozen=True, slots=True, eq=False)
+class CriticalPath(Sequence[PathSegment]):
+    """Segments in order of time, as columns of shape (segments,). ``charge``: number in ``charges``."""
+
+    start_ps: IntArray
+    end_ps: IntArray
+    charge: IntArray
+    charges: Sequence[PathCharge]
+
+    def __len__(self) -> int:
+        return len(self.charge)
+
+    @overload
+    def __getitem__(self, index: int) -> PathSegment: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[PathSegment, ...]: ...
+    def __getitem__(self, index: int | slice) -> PathSegment | tuple[PathSegment, ...]:
+        at = range(len(self))[index]
+        return self._segment(at) if isinstance(at, int) else tuple(map(self._segment, at))
+
+    def _segment(self, at: int) -> PathSegment:
+        return PathSegment(int(self.start_ps[at]), int(self.end_ps[at]), *self.charges[int(self.charge[at])])
+
+
+def critical_path(activity: Activity, clocks_hz: Mapping[str, int] | None = None) -> CriticalPath:
+    """The critical path, which tiles [0, total) without gap.
 
     ``clocks_hz``: the clock of each unit that is an array, the chip's where it is not said.
     """
-    clocks_hz = clocks_hz or {}
-    backwards: list[PathSegment] = []
-    covered = activity.total_ps
-    record = _last(activity)
-    if record is None or record.end_ps < covered:
-        backwards.append(PathSegment(record.end_ps if record else 0, covered, HOST, "launch", ""))
-    while record is not None:
-        own_hz = clocks_hz.get(record.unit, activity.clock_hz)
-        backwards.extend(reversed(list(_segments(record, own_hz))))
-        before = _predecessor(activity.records, record)
-        reached = before.end_ps if before else 0
-        if reached < record.start_ps:
-            backwards.append(PathSegment(reached, record.start_ps, record.layer or HOST, "dependency", ""))
-        record = before
-    return tuple(segment for segment in reversed(backwards) if segment.end_ps > segment.start_ps)
+    found = _Segments()
+    units = [records for records in activity.records.values() if len(records)]
+    if units:
+        _commands(found, units, activity.clock_hz, clocks_hz or {})
+    last_ps = max((int(records.columns().end_ps[-1]) for records in units), default=0)
+    found.add(np.array([last_ps]), np.array([activity.total_ps]), np.array([found.number(HOST, "launch", "")]))
+    return found.path()
 
 
-def critical_cycles(path: tuple[PathSegment, ...], clock_hz: int) -> dict[str, dict[str, int]]:
+def critical_cycles(path: CriticalPath, clock_hz: int) -> dict[str, dict[str, int]]:
     """Layer -> cause -> cycles on the path; sums to the run's cycles, exactly (boundaries are rounded)."""
+    edges = boundaries(path.end_ps, clock_hz) - boundaries(path.start_ps, clock_hz)
+    cycles = np.zeros(len(path.charges), dtype=edges.dtype)
+    np.add.at(cycles, path.charge, edges)
+    used, first = np.unique(path.charge, return_index=True)
     found: dict[str, dict[str, int]] = {}
-    for segment in path:
-        cycles = to_cycles(segment.end_ps, clock_hz) - to_cycles(segment.start_ps, clock_hz)
-        causes = found.setdefault(segment.layer, {})
-        causes[segment.cause] = causes.get(segment.cause, 0) + cycles
+    for number in used[np.argsort(first)].tolist():
+        layer, cause, _ = path.charges[number]
+        causes = found.setdefault(layer, {})
+        causes[cause] = causes.get(cause, 0) + int(cycles[number])
     return found
 
 
@@ -90,32 +122,94 @@ def bound_by(critical: Mapping[str, int], shares: Mapping[str, int]) -> str:
     return max(CAUSES.bounds, key=lambda cause: sums[cause])
 
 
-def _last(activity: Activity) -> Record | None:
-    """The command that ended last; of several the one of the first unit, earliest in its queue."""
-    ends = [queue[-1].end_ps for queue in activity.records.values() if queue]
-    for queue in activity.records.values():
-        if queue and queue[-1].end_ps == max(ends):
-            return queue[-1]
-    return None
+class _Segments:
+    """Segments as they are found, in any order."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[IntArray, IntArray, IntArray]] = []
+        self._numbers: dict[PathCharge, int] = {}
+
+    def number(self, layer: str, cause: str, unit: str) -> int:
+        """The number of what is charged; time of no layer is the host's."""
+        return self._numbers.setdefault(PathCharge(layer or HOST, cause, unit), len(self._numbers))
+
+    def add(self, start_ps: IntArray, end_ps: IntArray, charge: IntArray) -> None:
+        """Take segments, empty ones left out."""
+        some = end_ps > start_ps
+        self._parts.append((start_ps[some], end_ps[some], charge[some]))
+
+    def path(self) -> CriticalPath:
+        """All of them in order of time."""
+        start_ps, end_ps, charge = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        order = np.argsort(start_ps, kind="stable")
+        return CriticalPath(start_ps[order], end_ps[order], charge[order], list(self._numbers))
 
 
-def _predecessor(records: Mapping[str, Records], record: Record) -> Record | None:
-    if record.critical is None:
-        return records[record.unit][record.index - 1] if record.index else None
-    unit, index = record.critical
-    return records[unit][index]
+def _commands(found: _Segments, units: Sequence[Records], chip_hz: int, clocks_hz: Mapping[str, int]) -> None:
+    """Add what the commands on the path did, and the gaps before them."""
+    base = np.cumsum([0, *map(len, units)])[:-1]
+    path = _walk(units, base)
+    of_unit = np.searchsorted(base, path, "right") - 1
+    start_ps, end_ps, layer = (np.zeros(len(path), dtype=np.int64) for _ in range(3))
+    for number in np.unique(of_unit).tolist():
+        records, own = units[number], of_unit == number
+        commands, columns = path[own] - base[number], records.columns()
+        start_ps[own], end_ps[own] = columns.start_ps[commands], columns.end_ps[commands]
+        gaps = np.array([found.number(text.layer, "dependency", "") for text in records.texts])
+        layer[own] = gaps[columns.text[commands]]
+        _phases(found, records, records.stretches(commands), clocks_hz.get(records.unit, chip_hz))
+    found.add(np.concatenate(([0], end_ps))[:-1], start_ps, layer)
 
 
-def _segments(record: Record, own_hz: int) -> Iterator[PathSegment]:
-    layer = record.layer or HOST
-    for start, end, phase in phases(record):
-        cause = _cause(record.op, phase)
-        if cause != "compute" or not record.slots_per_cycle:
-            yield PathSegment(start, end, layer, cause, record.unit)
-            continue
-        useful = min(end, start + record.macs * _PS // (record.slots_per_cycle * own_hz))
-        yield PathSegment(start, useful, layer, cause, record.unit)
-        yield PathSegment(useful, end, layer, "edge_underfill", record.unit)
+def _walk(units: Sequence[Records], base: IntArray) -> IntArray:
+    """The commands on the path in order of time, numbered through all units."""
+    before = narrow(np.concatenate(list(_predecessors(units, base)))).data
+    ends = [int(records.columns().end_ps[-1]) for records in units]
+    last = ends.index(max(ends))  # of several units that end last the first
+    at = int(base[last]) + len(units[last]) - 1
+    backwards = []
+    while at >= 0:
+        backwards.append(at)
+        at = before[at]
+    return np.array(backwards[::-1], dtype=np.int64)
+
+
+def _predecessors(units: Sequence[Records], base: IntArray) -> Iterator[IntArray]:
+    """Of each unit's commands that whose signal met the last wait, or the one before; -1 for none."""
+    first = {records.unit: at for records, at in zip(units, base.tolist(), strict=True)}
+    for records, own in zip(units, base.tolist(), strict=True):
+        columns = records.columns()
+        critical, queue = columns.critical_unit, np.arange(own - 1, own - 1 + len(records))
+        queue[0] = -1
+        of_names = np.array([first.get(name, 0) for name in records.names])
+        yield np.where(critical < 0, queue, of_names[critical] + columns.critical_index)
+
+
+def _phases(found: _Segments, records: Records, stretches: CommandStretches, own_hz: int) -> None:
+    """Add what commands of a unit did; of what arrays compute, what their MACs need is useful."""
+    text, names = records.columns().text[stretches.record], len(records.names)
+    keys, key = np.unique(text * names + stretches.phase, return_inverse=True)
+    whole, rest = [], []
+    for number in keys.tolist():
+        what, phase = records.texts[number // names], records.names[number % names]
+        cause = _cause(what.op, phase)
+        whole.append(found.number(what.layer, cause, records.unit))
+        rest.append(found.number(what.layer, "edge_underfill", records.unit) if cause == "compute" else -1)
+    useful_ps = np.minimum(stretches.end_ps, stretches.start_ps + _useful_ps(records, stretches.record, own_hz))
+    charge, left = np.array(whole, dtype=np.int64)[key], np.array(rest, dtype=np.int64)[key]
+    useful_ps = np.where(left < 0, stretches.end_ps, useful_ps)
+    found.add(stretches.start_ps, useful_ps, charge)
+    found.add(useful_ps, stretches.end_ps, left)
+
+
+def _useful_ps(records: Records, commands: AnyArray, own_hz: int) -> IntArray:
+    """The time that the MACs of commands take; no end where they run on no array."""
+    packed = records.packed()
+    of_kind = [
+        min(macs * _PS // (slots * own_hz), _NO_END) if slots else _NO_END
+        for macs, slots in zip(packed.macs.tolist(), packed.slots_per_cycle.tolist(), strict=True)
+    ]
+    return np.array(of_kind, dtype=np.int64)[packed.kind[commands]]
 
 
 def _cause(op: str, phase: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 from hypothesis import given, settings
@@ -11,11 +14,14 @@ from token_timelines import PHASES, World, activities, jobs, simulate
 
 from archsim.ir.activity import Activity, to_cycles
 from archsim.ir.causes import CAUSES
+from archsim.ir.records import Records
 from archsim.ir.rows import Record
+from archsim.report.run import timeline as windows
 from archsim.sim import blame
 from archsim.sim.attribution import attribute
 from archsim.sim.critical import bound_by, critical_cycles, critical_path
 from archsim.sim.mac_breakdown import whole
+from tests.oracles import by_rows
 
 COMPUTING = ("compute", "edge_underfill", "weight_load", "fill_drain")  # causes on the path that computing engines make
 IDEAL = (
@@ -88,6 +94,53 @@ def test_critical_path_tiles_the_run(activity: Activity) -> None:
     assert sum(sum(c.values()) for c in cycles.values()) == to_cycles(activity.total_ps, activity.clock_hz)
     for causes in cycles.values():
         assert bound_by(causes, {}) in causes or not any(causes.values())
+
+
+@st.composite
+def computing(draw: st.DrawFn) -> Activity:
+    """Random timelines whose commands of arrays have MACs, perhaps more than there is time for."""
+    activity = draw(activities())
+    pairs = st.sampled_from(((0, 0), (40, 10), (7, 3), (1 << 40, 2)))
+    records = {
+        unit: Records.of(
+            unit,
+            [
+                replace(row, macs=macs, slots_per_cycle=slots)
+                for row in rows
+                for macs, slots in [draw(pairs) if row.op == "MATMUL" else (0, 0)]
+            ],
+        )
+        for unit, rows in activity.records.items()
+    }
+    return replace(activity, records=records)
+
+
+@RANDOM
+@given(computing(), st.sampled_from(({}, {"core[0].array": 3 * 10**11})))
+def test_critical_path_in_columns(activity: Activity, clocks_hz: dict[str, int]) -> None:
+    """Law 35: the path is the one that is found walking from command to command."""
+    path = critical_path(activity, clocks_hz)
+    assert list(path) == by_rows.critical_path(activity, clocks_hz)
+
+
+@RANDOM
+@given(computing(), st.data())
+def test_stretches_of_a_timeline_in_columns(activity: Activity, data: st.DataObject) -> None:
+    """They are those that are found piece by piece, whatever is joined to pixels, in any window."""
+    states, total = attribute(activity).timelines, to_cycles(activity.total_ps, activity.clock_hz)
+    low = data.draw(st.integers(0, total))
+    high = data.draw(st.integers(low + 1, total + 3))
+    pixels = data.draw(st.sampled_from((1, 3, 7, 20, 500)))
+    layer: Any = SimpleNamespace(
+        name="l0", op="", macs=0, bound_by="", dram_read_bytes=0, cycles_critical=1,
+        cycles_total=high - low, cycles_start=low, cycles_end=high,
+    )  # fmt: skip
+    with patch.object(windows, "PIXELS", pixels):
+        (window,) = windows.timeline(activity, states, [layer])
+    found = {
+        unit: by_rows.stretches(activity, unit, states[unit], "l0", (low, high), pixels) for unit in activity.records
+    }
+    assert window["units"] == {unit: stretches for unit, stretches in found.items() if stretches}
 
 
 @RANDOM

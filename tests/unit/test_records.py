@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from archsim.ir.records import Records
 from archsim.ir.rows import Record
-from archsim.sim.blame import phases
+from tests.oracles.by_rows import phases
 
 TIMES = st.integers(0, 3)
 PHASES = ("dram", "noc", "sram_port")

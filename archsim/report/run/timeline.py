@@ -8,20 +8,19 @@ busiest, one in the middle and the idlest are shown.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from archsim.ir.activity import Activity, edge_ps, to_cycles
+from archsim.base.arrays import AnyArray, IntArray
+from archsim.ir.activity import Activity, edge_ps
 from archsim.ir.causes import CAUSES
 from archsim.ir.records import Records
 from archsim.ir.result import LayerResult
-from archsim.ir.rows import Record
 from archsim.ir.timeline import Timeline
 from archsim.report.run.details import ShownCores, WindowDetails
-from archsim.sim.blame import phases
+from archsim.sim.attribution import boundaries
 from archsim.spec.network import queue_core
 
 ALL = 8  # cores that are all shown
@@ -99,8 +98,6 @@ def _within(records: Records, layer: str, low_ps: int, high_ps: int) -> int:
 LAYERS = 4
 PIXELS = 500
 
-TimelineStretch = tuple[int, int, str, str]
-
 
 def slowest(layers: Sequence[LayerResult], most: int = LAYERS) -> list[LayerResult]:
     """The layers with the longest critical time that ran on the chip, longest first; one of each kind.
@@ -127,12 +124,11 @@ def _window(activity: Activity, states: Mapping[str, Timeline], layer: LayerResu
     cores = shown_cores(activity.records, layer.name, edge_ps(low, hz), edge_ps(high, hz))
     units = {}
     for unit in sorted((unit for unit in activity.records if is_shown(unit, cores)), key=place):
-        found = _Stretches(hz, low, high)
-        work = _work(activity.records[unit], layer.name, edge_ps(low, hz), edge_ps(high, hz))
-        edges_ps, causes = [*states[unit].start_ps.tolist(), activity.total_ps], states[unit].causes()
-        _fill(found, work, edges_ps, causes, edge_ps(low, hz), edge_ps(high, hz))
-        if found.done:
-            units[unit] = found.done
+        pieces = _Pieces(edge_ps(low, hz), edge_ps(high, hz))
+        pieces.fill(activity.records[unit], layer.name, states[unit], activity.total_ps)
+        found = pieces.stretches(hz, low, high)
+        if found:
+            units[unit] = found
     window: WindowDetails = {"layer": layer.name, "cycles_start": low, "cycles_end": high, "units": units}
     if cores:
         window["cores"] = cores
@@ -145,73 +141,69 @@ def place(unit: str) -> tuple[bool, int, str]:
     return core is None, core or 0, unit
 
 
-class _Stretches:
-    """Stretches of one unit inside [low, high) cycles, as they are found: neighbours of one cause and state are joined,
-    and what is shorter than a pixel joins what precedes it."""
+class _Pieces:
+    """What a unit does in [low_ps, high_ps), as columns: times in picoseconds, and numbers of causes with states."""
 
-    def __init__(self, clock_hz: int, low: int, high: int) -> None:
-        self.done: list[list[Any]] = []
-        self._hz, self._low, self._high = clock_hz, low, high
-        self._resolution = (high - low) / PIXELS
-        self._end_ps = self._end = 0  # of the last piece, in picoseconds and in cycles
+    def __init__(self, low_ps: int, high_ps: int) -> None:
+        self._low_ps, self._high_ps = low_ps, high_ps
+        self._parts: list[tuple[IntArray, IntArray, IntArray]] = []
+        self._numbers: dict[tuple[str, str], int] = {}
 
-    def add(self, start_ps: int, end_ps: int, cause: str, state: str) -> None:
-        """Append a piece."""
-        start = self._end if start_ps == self._end_ps else to_cycles(start_ps, self._hz)
-        end = to_cycles(end_ps, self._hz)
-        self._end_ps, self._end = end_ps, end
-        if start < self._low:
-            start = self._low
-        if end > self._high:
-            end = self._high
-        if end <= start:
-            return
-        if self.done:
-            last = self.done[-1]
-            same = last[2] == cause and last[3] == state
-            if start - last[1] < self._resolution and (same or end - start < self._resolution):
-                last[1] = max(last[1], end)
-                return
-        self.done.append([start, end, cause, state])
+    def fill(self, records: Records, layer: str, states: Timeline, total_ps: int) -> None:
+        """Take the phases of the commands that run, and between commands what the unit waits for."""
+        columns = records.columns()
+        first = int(np.searchsorted(columns.end_ps, self._low_ps, "right"))
+        last = max(first, int(np.searchsorted(columns.start_ps, self._high_ps)))
+        work = records.stretches(np.arange(first, last))
+        own = np.array([text.layer == layer for text in records.texts], dtype=np.bool_)[columns.text[work.record]]
+        causes = [CAUSES.engines.get(phase, phase or "busy") for phase in records.names]
+        other, working = (self._of(causes, state)[work.phase] for state in ("other", "work"))
+        self._parts.append((work.start_ps, work.end_ps, np.where(own, working, other)))
+        since_ps = np.concatenate(([self._low_ps], work.end_ps))
+        self._wait(states, total_ps, since_ps, np.concatenate((work.start_ps, [self._high_ps])))
 
+    def _wait(self, states: Timeline, total_ps: int, low_ps: IntArray, high_ps: IntArray) -> None:
+        """Take what the unit waits for in the gaps [low, high), idle time left out."""
+        some = low_ps < high_ps
+        low_ps, high_ps = low_ps[some], high_ps[some]
+        first = np.maximum(np.searchsorted(states.start_ps, low_ps, "right") - 1, 0)
+        count = np.searchsorted(states.start_ps, high_ps) - first
+        gap = np.repeat(np.arange(len(first)), count)
+        at = np.arange(len(gap)) + (first + count - np.cumsum(count))[gap]
+        causes = [state.cause for state in states.states]
+        waits = np.array([cause != "idle" for cause in causes], dtype=np.bool_)[states.state[at]]
+        at, gap = at[waits], gap[waits]
+        start_ps = np.maximum(states.start_ps[at], low_ps[gap])
+        end_ps = np.minimum(np.append(states.start_ps[1:], total_ps)[at], high_ps[gap])
+        self._parts.append((start_ps, end_ps, self._of(causes, "wait")[states.state[at]]))
 
-def _work(records: Sequence[Record], layer: str, low_ps: int, high_ps: int) -> Iterator[TimelineStretch]:
-    """Phases of the commands that run in [low, high)."""
-    first = bisect_right(records, low_ps, key=lambda record: record.end_ps)
-    for at in range(first, len(records)):
-        record = records[at]
-        if record.start_ps >= high_ps:
-            return
-        for start, end, phase in phases(record):
-            cause = CAUSES.engines.get(phase, phase or "busy")
-            yield start, end, cause, "work" if record.layer == layer else "other"
+    def _of(self, causes: Sequence[str], state: str) -> IntArray:
+        """The numbers of causes in a state."""
+        numbers = [self._numbers.setdefault((cause, state), len(self._numbers)) for cause in causes]
+        return np.array(numbers, dtype=np.int64)
 
-
-def _fill(
-    found: _Stretches,
-    work: Iterator[TimelineStretch],
-    edges_ps: list[int],
-    causes: list[str],
-    low_ps: int,
-    high_ps: int,
-) -> None:
-    """Add ``work``, and between its stretches what the unit waits for: ``causes[i]`` from edge i to the next."""
-    now = low_ps
-    for stretch in work:
-        _wait(found, edges_ps, causes, now, stretch[0])
-        found.add(*stretch)
-        now = stretch[1]
-    _wait(found, edges_ps, causes, now, high_ps)
+    def stretches(self, hz: int, low: int, high: int) -> list[list[Any]]:
+        """Those inside [low, high) cycles: neighbours of one cause and state are joined, and what is shorter than a
+        pixel joins what precedes it."""
+        start_ps, end_ps, number = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        order = np.argsort(start_ps, kind="stable")
+        start = np.maximum(boundaries(start_ps[order], hz), low)
+        end = np.minimum(boundaries(end_ps[order], hz), high)
+        some = end > start
+        start, end, number = start[some], end[some], number[order][some]
+        begins = _begins(start, end, number, (high - low) / PIXELS)
+        ends = [*(begin - 1 for begin in begins[1:]), len(end) - 1][: len(begins)]
+        columns = (start[begins], end[ends], number[begins])
+        names = list(self._numbers)
+        return [[a, b, *names[what]] for a, b, what in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def _wait(found: _Stretches, edges_ps: list[int], causes: list[str], low_ps: int, high_ps: int) -> None:
-    """Add the causes of [low, high), idle time left out."""
-    if low_ps >= high_ps:
-        return
-    first, last = bisect_right(edges_ps, low_ps) - 1, bisect_left(edges_ps, high_ps)
-    begin = low_ps
-    for index in range(first, min(last, len(causes))):
-        end = edges_ps[index + 1]
-        if causes[index] != "idle":
-            found.add(begin, min(end, high_ps), causes[index], "wait")
-        begin = end
+def _begins(start: AnyArray, end: AnyArray, number: IntArray, pixel: float) -> list[int]:
+    """With which pieces, in order of time, a stretch begins; all but some thousand cannot for their length."""
+    apart = start[1:] - end[:-1] >= pixel
+    may = np.flatnonzero(np.concatenate(([True], apart | (end - start >= pixel)[1:]))[: len(start)])
+    found: list[int] = []
+    for at, what in zip(may.tolist(), number[may].tolist(), strict=True):
+        if not found or apart[at - 1] or what != number[found[-1]]:
+            found.append(at)
+    return found
