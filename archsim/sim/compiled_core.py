@@ -9,6 +9,7 @@ instant, and is told when they have ended. It runs ahead by itself as far as nob
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,7 +35,7 @@ from archsim.sim.tokens import TokenArrival, TokenSink
 
 FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
 PLANS = 1 << 14  # at first: room that nothing is written to costs no memory
-PAGE = 1 << 15  # records that are written before they are packed
+PAGE = 1 << 13  # records that are written before they are packed
 IDLE_PS = 1 << 62
 
 
@@ -121,7 +122,6 @@ class CompiledCore:
         self._kept: dict[int, dict[Any, Any]] = {}
         self._movers = [_Mover(self, number) for number in range(len(tables.queues))]
         self._running: dict[int, CoreFlow] = {}
-        self._rings = {ring.name: number for number, ring in enumerate(tables.program.rings)}
         self._units = sorted(tables.ranks, key=tables.ranks.__getitem__)
         self._told: list[tuple[int, ...]] = []
         self._free_flows = list(range(len(tables.queues), len(tables.queues) + FOREIGN_FLOWS))
@@ -433,6 +433,10 @@ class CompiledCore:
     def slots(self, queue: str, ring: str) -> SlotsTaken:
         """The slots of ``ring`` that ``queue`` takes (of ``sim.wiring.Wiring``)."""
         return SlotsTaken(self, self.tables.counter(self._rings[ring], queue))
+
+    @cached_property
+    def _rings(self) -> dict[str, int]:
+        return {ring.name: number for number, ring in enumerate(self.tables.program.rings)}
 
     def sinks(self, queue: str, token: str) -> list[tuple[CoreSink, str]]:
         """Where signals of a queue outside go, and who takes them."""
