@@ -460,7 +460,7 @@ class CompiledCore:
 
     def settle_bills(self) -> None:
         """Stamp the bills of all plans, as often as they were performed for each layer."""
-        counts = self.arena.table("COUNTS")
+        counts = self.arena.table("COUNTS")[: len(self._bills)]
         layers = list(self.tables.layers)
         for plan, layer in np.argwhere(counts > 0).tolist():
             self._bills[plan].times[layers[layer]] += int(counts[plan, layer])

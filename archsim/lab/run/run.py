@@ -222,7 +222,6 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
             if not job.is_program and job.mapping is None:
                 error.exit_code = 1  # our own compiler made it
             raise
-        columns.forget("tokens", "stores")  # by name: for what is wrong, and the columns that are there
         give_back()
         insisted = job.fidelity is not None
         architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
