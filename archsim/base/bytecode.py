@@ -17,9 +17,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from importlib.util import MAGIC_NUMBER
+from io import BytesIO
 from pathlib import Path
 from types import CodeType
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from archsim.base import caches, trust, whole_files
 
@@ -46,7 +47,7 @@ class BytecodeStore:
 
     def __init__(self, path: Path, tree: str) -> None:
         self.path, self.tree = path, tree
-        self.kept, self.data = _read(path, tree)
+        self.kept, self._file = _read(path, tree)
         self.new: dict[str, tuple[tuple[int, ...], bytes]] = {}
 
     def find(self, name: str, stamp: tuple[int, ...]) -> CodeType | None:
@@ -54,7 +55,7 @@ class BytecodeStore:
         entry = self.kept.get(name)
         if entry is None or entry.stamp != stamp:
             return None
-        text = self.data[entry.start : entry.stop]
+        text = _part(self._file, entry)
         code = marshal.loads(text) if zlib.crc32(text) == entry.checksum else None
         return code if isinstance(code, CodeType) else None
 
@@ -66,8 +67,8 @@ class BytecodeStore:
         """Put what is new into the file, which is replaced; of two processes that do so at once the last one stays."""
         if not self.new or caches.folder() is None:  # as the command has turned out, with --no-cache
             return
-        kept, data = _read(self.path, self.tree)
-        held = {name: (entry.stamp, bytes(data[entry.start : entry.stop])) for name, entry in kept.items()} | self.new
+        kept, file = _read(self.path, self.tree)
+        held = {name: (entry.stamp, _part(file, entry)) for name, entry in kept.items()} | self.new
         with suppress(OSError):  # a cache that cannot be written costs the cache
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
             with whole_files.replaced([self.path]) as (beside,):
@@ -85,25 +86,38 @@ def _text(tree: str, held: dict[str, tuple[tuple[int, ...], bytes]]) -> bytes:
     return b"".join([head, found, *(text for _, text in held.values())])
 
 
-def _read(path: Path, tree: str) -> tuple[dict[str, KeptCode], memoryview]:
-    """Index and bytecode of a file; nothing where there is none, where it is damaged, or of another tree or Python."""
-    nothing: tuple[dict[str, KeptCode], memoryview] = {}, memoryview(b"")
+def _read(path: Path, tree: str) -> tuple[dict[str, KeptCode], BinaryIO]:
+    """Index of a file, with places in it, and the file, of which parts are read when they are asked for; nothing where
+    there is none, where it is damaged, or of another tree or Python."""
+    nothing: tuple[dict[str, KeptCode], BinaryIO] = {}, BytesIO()
     try:
-        with path.open("rb") as file:
-            if trust.distrust_file(path, os.fstat(file.fileno())):
-                return nothing
-            text = memoryview(file.read())
+        file = path.open("rb")
+        state = os.fstat(file.fileno())
+        if trust.distrust_file(path, state):
+            return nothing
+        head = file.read(len(MAGIC_NUMBER) + _LENGTH_BYTES + 4)
+        index = file.read(min(int.from_bytes(head[len(MAGIC_NUMBER) : -4], "little"), state.st_size))
     except OSError:
         return nothing
-    start = len(MAGIC_NUMBER) + _LENGTH_BYTES + 4
-    length = int.from_bytes(text[len(MAGIC_NUMBER) : start - 4], "little")
-    index, checksum = text[start : start + length], int.from_bytes(text[start - 4 : start], "little")
-    if not index or text[: len(MAGIC_NUMBER)] != MAGIC_NUMBER or zlib.crc32(index) != checksum:
+    if not index or head[: len(MAGIC_NUMBER)] != MAGIC_NUMBER or zlib.crc32(index) != int.from_bytes(head[-4:], "little"):
         return nothing
     of, entries = marshal.loads(index)
     if of != tree:
         return nothing
-    return {name: KeptCode(*entry) for name, entry in entries.items()}, text[start + length :]
+    start = len(head) + len(index)
+    return {
+        name: KeptCode(stamp, checksum, start + first, start + end)
+        for name, (stamp, checksum, first, end) in entries.items()
+    }, file
+
+
+def _part(file: BinaryIO, entry: KeptCode) -> bytes:
+    """The bytecode of a module as it lies in the file, b'' where that cannot be read."""
+    try:
+        file.seek(entry.start)
+        return file.read(entry.stop - entry.start)
+    except OSError:
+        return b""
 
 
 class KeptLoader(SourceFileLoader):

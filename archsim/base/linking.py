@@ -244,11 +244,14 @@ def _of_table(value: Any) -> tuple[Any, ...]:
     return (types.TypeRef(numba.typeof(value)), *[types.int64] * 4)
 
 
-def emitted(part: Part, values: Any, *, table: bool) -> tuple[str, str, bytes]:
+def emitted(part: Part, values: Any, *, table: bool) -> tuple[str, list[str], bytes]:
     """A part as an entry for such arguments, or for such a value in a ``table``: its name in its object file, what it
-    returns, and the file."""
+    returns, of a tuple all parts behind ``tuple``, and the file."""
     made = EntryPoint(part).compiled(_of_table(values) if table else tuple(map(numba.typeof, values)))
-    return made.fndesc.llvm_func_name, str(made.signature.return_type), made.library.machine_code
+    kind = made.signature.return_type
+    several = isinstance(kind, types.BaseTuple) and not isinstance(kind, types.BaseNamedTuple)
+    returns = ["tuple", *map(str, kind)] if several else [str(kind)]
+    return made.fndesc.llvm_func_name, returns, made.library.machine_code
 
 
 class CompileAnnouncer(event.Listener):

@@ -23,15 +23,16 @@ _RESULTS: dict[str, Any] = {
     "none": ctypes.c_void_p, "int64": ctypes.c_int64, "uint64": ctypes.c_uint64, "int32": ctypes.c_int32,
     "float64": ctypes.c_double, "bool": ctypes.c_bool,
 }  # fmt: skip
+_TUPLE = "tuple"
 _FINE, _NONE = 0, -2  # what a function returns beside its result; anything else is an error
 _SETTINGS = "NUMBA_"  # of the environment, by which code may differ
 
 
 class NativeCode(NamedTuple):
-    """An entry in memory, and what it returns."""
+    """An entry in memory, and what it returns: the name of a type, or ``tuple`` and those of its parts."""
 
     address: int
-    returns: str
+    returns: tuple[str, ...]
 
 
 class _Error(ctypes.Structure):
@@ -59,27 +60,27 @@ def read(file: Path, root: Path) -> NativeCode | None:
         return None
     told, _, code = found.partition(b"\n")
     symbol, returns = json.loads(told)
-    if returns not in _RESULTS:
+    if any(each not in _RESULTS for each in returns if each != _TUPLE):
         return None
     try:
         address = machine_code.load(code)[symbol.encode()]
     except (machine_code.UnloadableError, KeyError):
         return None  # Numba loads it
-    return NativeCode(address, returns)
+    return NativeCode(address, tuple(returns))
 
 
-def keep(file: Path, root: Path, symbol: str, returns: str, code: bytes) -> None:
+def keep(file: Path, root: Path, symbol: str, returns: Sequence[str], code: bytes) -> None:
     """Write an entry; a folder that cannot be written costs the cache."""
     try:
         sealed.make(file.parent)
-        sealed.kept(file, json.dumps([symbol, returns]).encode() + b"\n" + code)
+        sealed.kept(file, json.dumps([symbol, [*returns]]).encode() + b"\n" + code)
     except OSError as error:
         entries.unkept(root, error)
 
 
 def caller(code: NativeCode, words: Sequence[Any]) -> Callable[..., Any]:
     """An entry as Python calls it, with words as these, whole numbers and fractions in the same places."""
-    result, returns = _RESULTS[code.returns], code.returns
+    result, read = _result(code.returns)
     taken = [ctypes.c_double if isinstance(word, float) else ctypes.c_int64 for word in words]
     entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *taken)(code.address)
 
@@ -88,9 +89,19 @@ def caller(code: NativeCode, words: Sequence[Any]) -> Callable[..., Any]:
         status = entry(ctypes.addressof(found), ctypes.addressof(error), *given)
         if status not in (_FINE, _NONE):
             raise _raised(status, error.value)
-        return None if returns == "none" or status == _NONE else found.value
+        return read(found) if status != _NONE else None
 
     return call
+
+
+def _result(returns: tuple[str, ...]) -> tuple[Any, Callable[[Any], Any]]:
+    """Where an entry writes its result, and how that is read."""
+    if returns[0] != _TUPLE:
+        return _RESULTS[returns[0]], lambda found: None if returns == ("none",) else found.value
+    names = [f"part{number}" for number in range(len(returns) - 1)]
+    fields = [(name, _RESULTS[each]) for name, each in zip(names, returns[1:], strict=True)]
+    made = type("Result", (ctypes.Structure,), {"_fields_": fields})
+    return made, lambda found: tuple([getattr(found, name) for name in names])
 
 
 def _raised(status: int, error: int | None) -> BaseException:

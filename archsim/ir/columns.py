@@ -73,13 +73,18 @@ class ProgramColumns:
         self.queue = np.repeat(np.arange(len(sizes)), sizes)
         self.queues = {queue.name: number for number, queue in enumerate(program.queues)}
         self.items: list[PlacedTensor | Ring] = [*program.tensors, *program.rings]
-        self.stores = {item.name: number for number, item in enumerate(self.items)}
+        self.token_count = 2 * len(program.rings) + len(program.semaphores)
 
-    def forget(self) -> None:
-        """Let go of what is worked out again when it is asked for, which is most of the columns."""
+    def forget(self, *names: str) -> None:
+        """Let go of what is worked out again when it is asked for: of what has one of these ``names``, else of all."""
         for name, found in vars(type(self)).items():
-            if isinstance(found, cached_property):
+            if isinstance(found, cached_property) and (not names or name in names):
                 self.__dict__.pop(name, None)
+
+    @cached_property
+    def stores(self) -> dict[str, int]:
+        """The numbers of stores by name."""
+        return {item.name: number for number, item in enumerate(self.items)}
 
     @cached_property
     def tokens(self) -> dict[str, int]:

@@ -9,6 +9,7 @@ instant, and is told when they have ended. It runs ahead by itself as far as nob
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,7 +83,6 @@ class CompiledCore:
         self._kept: dict[int, dict[Any, Any]] = {}
         self._movers = [Mover(self, number) for number in range(len(tables.queues))]
         self._running: dict[int, CoreFlow] = {}
-        self._rings = {ring.name: number for number, ring in enumerate(tables.program.rings)}
         self._units = sorted(tables.ranks, key=tables.ranks.__getitem__)
         self._told: list[tuple[int, ...]] = []
         self._free_flows = list(range(len(tables.queues), len(tables.queues) + FOREIGN_FLOWS))
@@ -332,6 +332,10 @@ class CompiledCore:
         """The slots of ``ring`` that ``queue`` takes (of ``sim.wiring.Wiring``)."""
         return SlotsTaken(self, self.tables.counter(self._rings[ring], queue))
 
+    @cached_property
+    def _rings(self) -> dict[str, int]:
+        return {ring.name: number for number, ring in enumerate(self.tables.program.rings)}
+
     def sinks(self, queue: str, token: str) -> list[tuple[CoreSink, str]]:
         """Where signals of a queue outside go, and who takes them."""
         return [(CoreSink(self, kind, sink), taker) for kind, sink, taker in self.tables.sinks(token)]
@@ -354,7 +358,7 @@ class CompiledCore:
 
     def settle_bills(self) -> None:
         """Stamp the bills of all plans, as often as they were performed for each layer."""
-        counts = self.arena.table("COUNTS")
+        counts = self.arena.table("COUNTS")[: len(self._bills)]
         layers = list(self.tables.layers)
         for plan, layer in np.argwhere(counts > 0).tolist():
             self._bills[plan].times[layers[layer]] += int(counts[plan, layer])

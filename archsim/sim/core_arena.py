@@ -13,7 +13,7 @@ from archsim.sim.program_tables import ProgramTables
 
 FOREIGN_FLOWS = 64  # streams under way of commands that Python runs
 PLANS = 1 << 14  # at first: room that nothing is written to costs no memory
-PAGE = 1 << 15  # records that are written before they are packed
+PAGE = 1 << 13  # records that are written before they are packed
 
 
 def new_arena(tables: ProgramTables, cores: int) -> Arena:

@@ -115,7 +115,7 @@ class TokenTables:
         tokens = self._columns.waits
         rows, row = stretches(tokens.first[at], np.diff(tokens.first)[at])
         token, command = tokens.token[rows], tokens.command[rows]
-        if len(np.unique(command * (len(self._columns.tokens) + 1) + token)) < len(rows):
+        if len(np.unique(command * (self._columns.token_count + 1) + token)) < len(rows):
             raise UnsuitedError("a command waits for a token twice")
         counter = self.find(token, self._columns.queue[command])
         if (counter < 0).any():
@@ -219,7 +219,7 @@ def _takers(columns: ProgramColumns) -> IntArray:
     """Of semaphores the queue that waits for each, UNKNOWN for none; of tokens of rings nothing."""
     waits = columns.waits
     on = np.flatnonzero(waits.token >= 2 * len(columns.program.rings))
-    taker = np.full(len(columns.tokens) + 1, UNKNOWN, dtype=np.int64)
+    taker = np.full(columns.token_count + 1, UNKNOWN, dtype=np.int64)
     queue = columns.queue[waits.command[on]]
     taker[waits.token[on]] = queue
     if (taker[waits.token[on]] != queue).any():
@@ -238,6 +238,6 @@ def _given(columns: ProgramColumns) -> IntArray:
         if trips:
             whole = (*columns.commands[signals.command[row]].when, *signals.whens[signals.when[row]])
             runs[number] = count_runs(whole, trips)
-    given = np.zeros(len(columns.tokens) + 1, dtype=np.int64)
+    given = np.zeros(columns.token_count + 1, dtype=np.int64)
     np.add.at(given, signals.token, runs[kind] * signals.n)
     return given[:-1]

@@ -51,8 +51,14 @@ def layer_rings(
         for made, wrote, read in lanes:
             yield Ring(
                 made.name, made.memory, made.address, slot.slot_bytes, slot.slots, role, plan.dtype,
-                queues[wrote][made.writer], (queues[read][made.reader],), retain, scale, zero,
+                queues[wrote][made.writer], _alone(queues[read][made.reader]), retain, scale, zero,
             )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def _alone(reader: str) -> tuple[str, ...]:
+    """The readers of a ring that one queue reads: one object for equal ones."""
+    return (reader,)
 
 
 def layer_semaphores(cores: Cores | None) -> tuple[Semaphore, ...]:

@@ -17,7 +17,7 @@ from archsim.ir.program import Command, Lookup, Region, Semaphore, Token
 from mapper.channels import load_channel
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, Lane
-from mapper.lower.partials import SUM, Adding
+from mapper.lower.partials import NOBODY, SUM, Adding
 from mapper.lower.placing import Placing
 from mapper.lower.turns import Turns, turns
 from mapper.operands import BIAS, OUT, OperandPlan
@@ -35,12 +35,13 @@ class Sharing(NamedTuple):
     cores: frozenset[int]
 
 
-class TokenNames(NamedTuple):
-    """Names of the tokens of one kind of a ``ring``, by core: of ``every`` core's ring of this name, and of its own."""
+class RingTokens(NamedTuple):
+    """Tokens of one kind of a ``ring``: of ``every`` core's ring of this name, by core, and the ``owner`` of that which
+    is a core's own, NOBODY where it has none. Nothing is known of what is no ring."""
 
     ring: str
-    every: tuple[str, ...]
-    own: tuple[str, ...]
+    every: tuple[Token, ...]
+    owner: tuple[int, ...]
 
 
 class Crossing(NamedTuple):
@@ -64,7 +65,7 @@ class Cores:
         found = {plan.name: turns(frame, plan, self._leading(plan)) for plan in self.problem.loads}
         self._turns = {name: made for name, made in found.items() if made is not None}
         self._names = {frame.ring(plan.name): self._named(plan) for plan in self.problem.operands}
-        self._token_names: dict[str, TokenNames] = {}
+        self._ring_tokens: dict[Token, RingTokens] = {}
         self._placing = Placing(frame.vars[: frame.spread], self._places)
         self._names[frame.ring(SUM)] = tuple(f"{frame.ring(SUM)}[{core}]" for core in range(self.count))
 
@@ -205,23 +206,25 @@ class Cores:
     ) -> Iterator[list[tuple[Token, ...]]]:
         """Of each token those of the cores ``at``."""
         for token in tokens:
-            known = self._token_names.get(token.name)
+            known = self._ring_tokens.get(token)
             if known is None:
-                known = self._token_names[token.name] = self._tokens_of(token.name)
-            n, when, own, every = token.n, token.when, known.own, known.every
+                known = self._ring_tokens[token] = self._of_ring(token)
+            every, owner = known.every, known.owner
             if to is not None and known.ring == to.ring:
-                yield [tuple([Token(every[member], n, when) for member in members]) for members in to.members]
+                yield [tuple([every[member] for member in members]) for members in to.members]
             elif not every:
                 yield [(token,)] * len(at)
             else:
-                yield [(Token(own[core], n, when),) if own[core] else () for core in at]
+                yield [(every[owner[core]],) if owner[core] != NOBODY else () for core in at]
 
-    def _tokens_of(self, token: str) -> TokenNames:
-        ring, _, kind = token.rpartition(".")
+    def _of_ring(self, token: Token) -> RingTokens:
+        """One object for all commands that take or give the same."""
+        ring, _, kind = token.name.rpartition(".")
         if ring not in self._names:
-            return TokenNames(ring, (), ())
-        names = {f"{ring}[{core}]": f"{ring}[{core}].{kind}" for core in range(self.count)}
-        return TokenNames(ring, tuple(names.values()), tuple([name and names[name] for name in self._names[ring]]))
+            return RingTokens(ring, (), ())
+        numbers = {f"{ring}[{core}]": core for core in range(self.count)}
+        every = tuple([Token(f"{name}.{kind}", token.n, token.when) for name in numbers])
+        return RingTokens(ring, every, tuple([numbers.get(name, NOBODY) for name in self._names[ring]]))
 
     def _regions(self, region: Region, at: Sequence[int], to: Crossing | None) -> list[tuple[Region, ...]]:
         """The region of each core, none of a store that it has not; several of a ring that it writes ``to``."""

@@ -16,7 +16,7 @@ from typing import Any
 import numba
 import pytest
 
-from archsim.base import caches, compiled, entries, trust
+from archsim.base import caches, compiled, entries, sealed, trust
 from archsim.base.compiled import _Files
 
 SOURCE = "def twice(number):\n    return 2 * number\n"
@@ -60,7 +60,7 @@ def ran(clone: Path, folder: Path | None) -> tuple[int, int]:
 
 
 def own_place() -> Path:
-    found = compiled.place(NAME)
+    found = sealed.place(NAME)
     assert found is not None
     return found
 
@@ -129,7 +129,7 @@ def test_a_planted_pickle_in_a_folder_of_all_is_not_opened(
     ran(tmp_path / "one", folder)
     planted = pickle.dumps(Planted(trace))
     for file in [*files(folder, "nbi"), *files(folder, "nbc")]:
-        file.write_bytes(compiled._sealed(file.name, planted))
+        file.write_bytes(sealed.sealed(file.name, planted))
     (tmp_path / loose).chmod(0o777)
     place = own_place()
     assert place.is_relative_to(tmp_path / "home") and stat.S_IMODE(place.stat().st_mode) & 0o022 == 0
@@ -211,7 +211,7 @@ def test_without_any_folder_kernels_are_compiled_in_memory(
 ) -> None:
     for name in ("cache", "home", f"archsim-{os.geteuid() if hasattr(os, 'geteuid') else ''}".rstrip("-")):
         (tmp_path / name).write_text("a file")
-    assert compiled.place(NAME) is None
+    assert sealed.place(NAME) is None
     told = capsys.readouterr().err
     assert told.count("warning:") == 1 and "anew in every process" in told
     assert ran(tmp_path / "one", None) == (0, 1)

@@ -75,7 +75,9 @@ def _made(count: Any) -> Any:
 def unkept(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is compiled here is kept nowhere."""
     for each in (_called, _caller, _made):
-        each._cache.disable()  # type: ignore[attr-defined]
+        monkeypatch.setattr(each, "_calls", {})
+        monkeypatch.setattr(each, "place", None)
+        monkeypatch.setattr(each, "_is_native", False)
 
 
 class Compiled(event.Listener):
@@ -114,7 +116,7 @@ def test_parts_have_no_machine_code_and_entries_link_each_once() -> None:
     """What is relied on of Numba: that a library whose finalize() makes no code is linked all the same."""
     _caller(30)
     (part,) = _both.dispatcher.overloads.values()  # type: ignore[attr-defined]
-    (made,) = _caller.overloads.values()  # type: ignore[attr-defined]
+    (made,) = _caller.dispatcher.overloads.values()  # type: ignore[attr-defined]
     assert isinstance(part.library, linking.PartLibrary) and isinstance(made.library, linking.EntryLibrary)
     linked = made.library._linking_libraries
     assert len(linked) == len(set(linked)) and {part.library} <= {*linked}
@@ -125,7 +127,7 @@ def test_parts_have_no_machine_code_and_entries_link_each_once() -> None:
 
 
 def test_without_compiling_functions_are_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
     def plus(number: int) -> int:
         return number + 1

@@ -263,7 +263,7 @@ def test_a_kernel_that_is_compiled_is_announced_once(
     import numba
     from numba.core import event
 
-    from archsim.base import entries, jit
+    from archsim.base import entries, linking
 
     monkeypatch.setattr(entries, "_noted", set())
     told: list[int] = []
@@ -288,7 +288,7 @@ def test_a_kernel_that_is_compiled_is_announced_once(
     compiled()
     compiled()
     assert capsys.readouterr().err == f"{progress.COMPILING}\n"
-    assert any(isinstance(each, jit.CompileAnnouncer) for each in event._registered["numba:compile"])
+    assert any(isinstance(each, linking.CompileAnnouncer) for each in event._registered["numba:compile"])
 
 
 @pytest.mark.parametrize("text", ["dark\x1b[31m", "a\rb"])

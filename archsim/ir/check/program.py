@@ -33,6 +33,7 @@ def check(program: Program, architecture: Architecture, columns: ProgramColumns 
     check_ownership(columns)
     check_commands(columns, architecture)
     check_reach(columns, architecture)
+    columns.forget("tokens", "stores")  # columns have their numbers; by name, messages ask for them again
     ledger = build_ledger(columns)
     check_entries(columns, ledger.steps)
     order = run_tokens(ledger)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core.registry import CPUDispatcher
 
-from archsim.base import compiled, jit
+from archsim.base import compiled, jit, sealed
 from mapper.looptree.search import objective
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -27,7 +27,7 @@ def _place() -> Path | None:
     found = hashlib.sha256(jit.PLACE.name.encode())
     for path in [*sorted(Path(__file__).parent.glob("*.py")), Path(objective.__file__)]:
         found.update(path.read_bytes())
-    return compiled.place(found.hexdigest())
+    return sealed.place(found.hexdigest())
 
 
 PLACE = _place()

@@ -54,7 +54,7 @@ def _one_taker(columns: ProgramColumns) -> bool:
     """No semaphore is waited on by two queues."""
     on = np.flatnonzero(columns.waits.token >= 2 * len(columns.program.rings))
     token, queue = columns.waits.token[on], columns.queue[columns.waits.command[on]]
-    taker = np.zeros(len(columns.tokens), dtype=np.int64)
+    taker = np.zeros(columns.token_count, dtype=np.int64)
     taker[token] = queue
     return bool((taker[token] == queue).all())
 

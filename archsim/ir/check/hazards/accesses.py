@@ -145,7 +145,7 @@ AccessKind = Literal[0, 1, 2]
 READS: AccessKind = 0
 WRITES: AccessKind = 1
 SCATTERS: AccessKind = 2  # may write, but need not: the rows of a table
-AT_ONCE = 1 << 18  # pairs that are expanded together: bounds the memory of a question
+AT_ONCE = 1 << 16  # pairs that are expanded together: bounds the memory of a question
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archsim.base.arrays import BoolArray, IntArray
 from archsim.ir.check.hazards.accesses import READS, SCATTERS, WRITES
@@ -72,23 +73,38 @@ def _covers(written: SlotBytes | None, read: SlotBytes | None) -> bool:
 def _judged(table: OperandTable, users: RingUsers) -> tuple[IntArray, list[SlotBytes | None]]:
     """Number of the habit of each user; by number the bytes of its slots, None where the protocol proves nothing."""
     rows, first = _rows(table, users)
+    chosen, habit, same = _habits(rows, first)
+    judged = [
+        _slot_bytes(table, rows[first[user] : first[user + 1]], bool(users.writes[user])) for user in chosen.tolist()
+    ]
+    return np.where(same, habit, len(judged)), [*judged, None]
+
+
+def _habits(rows: IntArray, first: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
+    """Users that stand for those whose rows are equal, by number; the number of each user's, and whether its rows are
+    indeed the same."""
     sizes = np.diff(first)
     rank = np.arange(len(rows)) - np.repeat(first[:-1], sizes)
-    with np.errstate(over="ignore"):
-        mixed = ((rows.astype(np.uint64) + np.uint64(1)) * _ODD).astype(np.uint64)
-        mixed ^= mixed >> np.uint64(29)
-        each = (mixed * _ODD[::-1]).sum(axis=1, dtype=np.uint64) * (2 * rank.astype(np.uint64) + np.uint64(3))
-        sums = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))
-    marks = sums[first[1:]] - sums[first[:-1]]
+    marks = _marks(rows, first, rank)
     _, chosen, habit = np.unique(marks, return_index=True, return_inverse=True)
     same = sizes == sizes[chosen][habit]
     at = np.repeat(first[:-1][chosen][habit], sizes) + rank
     unlike = (rows != rows[np.minimum(at, len(rows) - 1)]).any(axis=1)
     same[np.repeat(np.arange(len(sizes)), sizes)[unlike]] = False
-    judged = [
-        _slot_bytes(table, rows[first[user] : first[user + 1]], bool(users.writes[user])) for user in chosen.tolist()
-    ]
-    return np.where(same, habit, len(judged)), [*judged, None]
+    return chosen, habit, same
+
+
+def _marks(rows: IntArray, first: IntArray, rank: IntArray) -> NDArray[np.uint64]:
+    """Of the rows of each user together, which have a ``rank`` among them, a mark that is equal where they are."""
+    with np.errstate(over="ignore"):
+        each = np.zeros(len(rows), dtype=np.uint64)
+        for column, odd, weight in zip(rows.T, _ODD, _ODD[::-1], strict=True):
+            mixed = (column.astype(np.uint64) + np.uint64(1)) * odd
+            each += (mixed ^ (mixed >> np.uint64(29))) * weight
+        each *= 2 * rank.astype(np.uint64) + np.uint64(3)
+        sums = np.append(np.uint64(0), np.cumsum(each, dtype=np.uint64))
+    marks: NDArray[np.uint64] = sums[first[1:]] - sums[first[:-1]]
+    return marks
 
 
 def _rows(table: OperandTable, users: RingUsers) -> tuple[IntArray, IntArray]:
@@ -97,23 +113,34 @@ def _rows(table: OperandTable, users: RingUsers) -> tuple[IntArray, IntArray]:
     ledger, tokens = table.ledger, table.ledger.taken.tokens
     takes = users.queue * tokens + 2 * users.ring + ~users.writes
     gives = users.queue * tokens + 2 * users.ring + users.writes
-    store = table.columns[:, STORE] - (len(table.items) - len(ledger.program.rings))
-    on = np.flatnonzero(store >= 0)
-    touched = table.columns[on]
-    keys = users.ring * len(ledger.steps) + users.queue
-    order = np.argsort(keys, kind="stable")
-    user = order[np.searchsorted(keys[order], store[on] * len(ledger.steps) + touched[:, QUEUE])]
-    touches = np.stack(
-        (user, touched[:, BEGIN], touched[:, KIND] + TOUCHES, touched[:, BOUNDS], touched[:, OFFSET]), axis=1
-    )
-    rows = np.concatenate((_parts(ledger.taken, takes, TAKES), _parts(ledger.given, gives, GIVES), touches))
-    user, begin, what, number, offset = rows.T
-    place, does = user * (int(begin.max(initial=0)) + 1) + begin, what * (int(number.max(initial=0)) + 1) + number
-    rows = rows[np.lexsort((offset, does, place))]
+    found = _parts(ledger.taken, takes, TAKES), _parts(ledger.given, gives, GIVES), _touching(table, users)
+    rows = np.concatenate(found)
+    del found
+    rows = rows[_in_order(rows)]
     first = np.searchsorted(rows[:, 0], np.arange(len(users.ring) + 1))
     opens = rows[np.minimum(first[:-1], max(len(rows) - 1, 0)), 1] if len(rows) else np.zeros_like(users.ring)
     rows[:, 1] -= np.repeat(opens, np.diff(first))
     return rows[:, 1:], first
+
+
+def _touching(table: OperandTable, users: RingUsers) -> IntArray:
+    """Rows (user, begin, what, bounds, offset) for what is touched of rings."""
+    queues = len(table.ledger.steps)
+    store = table.columns[:, STORE] - (len(table.items) - len(table.ledger.program.rings))
+    on = np.flatnonzero(store >= 0)
+    touched = table.columns[on]
+    keys = users.ring * queues + users.queue
+    order = np.argsort(keys, kind="stable")
+    user = order[np.searchsorted(keys[order], store[on] * queues + touched[:, QUEUE])]
+    columns = user, touched[:, BEGIN], touched[:, KIND] + TOUCHES, touched[:, BOUNDS], touched[:, OFFSET]
+    return np.stack(columns, axis=1)
+
+
+def _in_order(rows: IntArray) -> IntArray:
+    """Of each user by where its nests begin, what is done there, and at which offset."""
+    user, begin, what, number, offset = rows.T
+    place, does = user * (int(begin.max(initial=0)) + 1) + begin, what * (int(number.max(initial=0)) + 1) + number
+    return np.lexsort((offset, does, place))
 
 
 def _parts(sides: TokenSides, keys: IntArray, what: int) -> IntArray:

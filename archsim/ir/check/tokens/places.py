@@ -109,7 +109,7 @@ class _Runs:
 
 def _sides(texts: RunTexts, tokens: TokenColumns, runs: _Runs) -> TokenSides:
     """The sides of what texts take, or give; what is of one side and nest is one part."""
-    count = len(texts.columns.tokens)
+    count = texts.columns.token_count
     begins = tokens.first[texts.command]
     rows, text = stretches(begins, tokens.first[texts.command + 1] - begins)
     when, n = tokens.when[rows], tokens.n[rows]
