@@ -15,7 +15,7 @@ from numba.core import event
 
 from archsim.base import compiled, entries, linking, progress, sources
 
-OURS = ("jit.py", "linking.py", "passes.py", "lowering.py", "signatures.py", "compiled.py", "addressed.py")  # beside this file
+OURS = ("jit.py", "linking.py", "passes.py", "lowering.py", "calling.py", "signatures.py", "compiled.py", "addressed.py")  # beside this file
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
