@@ -99,7 +99,11 @@ def _read(path: Path, tree: str) -> tuple[dict[str, KeptCode], BinaryIO]:
         index = file.read(min(int.from_bytes(head[len(MAGIC_NUMBER) : -4], "little"), state.st_size))
     except OSError:
         return nothing
-    if not index or head[: len(MAGIC_NUMBER)] != MAGIC_NUMBER or zlib.crc32(index) != int.from_bytes(head[-4:], "little"):
+    if (
+        not index
+        or head[: len(MAGIC_NUMBER)] != MAGIC_NUMBER
+        or zlib.crc32(index) != int.from_bytes(head[-4:], "little")
+    ):
         return nothing
     of, entries = marshal.loads(index)
     if of != tree:

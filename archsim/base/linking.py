@@ -142,10 +142,11 @@ class PartCompiler(Compiler):
 
     def __init__(self, typing: Any, *state: Any) -> None:
         _load_without_blas()
-        from archsim.base.signatures import remembered  # numba's tables of functions come with it
+        from archsim.base.calling import PartTarget  # numba's tables of functions come with them
+        from archsim.base.signatures import remembered
 
         super().__init__(remembered(typing), *state)
-        self.state.targetctx.typing_context = self.state.typingctx
+        self.state.targetctx = PartTarget(self.state.targetctx, self.state.typingctx)
 
     def define_pipelines(self) -> Any:
         """The passes of parts, on a library of ours."""

@@ -12,19 +12,25 @@ import operator
 from typing import Any
 
 from numba.core import cgutils, ir, types
+from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs, must_use_alloca
+from numba.core.errors import LoweringError
 from numba.core.lowering import Lower, _lit_or_omitted
 from numba.np import arrayobj
 
+from archsim.base.calling import goes_whole
 from archsim.base.signatures import Maker, maker
 
 
 class PartLower(Lower):  # type: ignore[misc]
     """Makes the intermediate code of one function."""
 
-    def init(self) -> None:
-        """Find out what may be left out."""
-        super().init()
+    def _find_singly_assigned_variable(self) -> None:
         self._counts = self.context.enable_nrt or self._disable_sroa_like_opt
+        if self._counts:
+            super()._find_singly_assigned_variable()
+            return
+        self._singly_assigned_vars = _values(self.blocks) - must_use_alloca(self.blocks)
+        self._blk_local_varmap: dict[str, Any] = {}
 
     def lower_block(self, block: Any) -> None:
         """All instructions of a block."""
@@ -74,7 +80,10 @@ class PartLower(Lower):  # type: ignore[misc]
         if not known or isinstance(signature.return_type, types.Phantom):
             return super().lower_call(resty, expr)
         values = self.fold_call_args(kind, signature, expr.args, expr.vararg, expr.kws)
-        made = self.context.get_function(kind, signature)(self.builder, values, self.loc)
+        found = self.context.get_function(kind, signature)
+        if isinstance(kind, types.Function) and getattr(found, "libs", ()) and any(map(goes_whole, signature.args)):
+            raise LoweringError(f"{kind} cannot be given a tuple of arrays", loc=self.loc)
+        made = found(self.builder, values, self.loc)
         if made is None:
             made = self.context.get_dummy_value()
         return self.context.cast(self.builder, made, signature.return_type, resty)
@@ -172,3 +181,22 @@ class PartLower(Lower):  # type: ignore[misc]
             return builder.gep(data, indices)
         steps = cgutils.unpack_tuple(builder, strides, array.ndim)
         return cgutils.get_item_pointer2(self.context, builder, data, sizes, steps, array.layout, indices)
+
+
+def _values(blocks: Any) -> set[str]:
+    """The variables that are values and need no place in memory: one instruction gives them a value, and every block
+    that reads them comes behind it on all ways."""
+    given: dict[str, list[int]] = {}
+    for offset, block in blocks.items():
+        for each in block.find_insts(ir.Assign):
+            given.setdefault(each.target.name, []).append(offset)
+    read: dict[str, list[int]] = {}
+    for offset, names in compute_use_defs(blocks).usemap.items():
+        for name in names:
+            read.setdefault(name, []).append(offset)
+    before = compute_cfg_from_blocks(blocks).dominators()
+    return {
+        name
+        for name, places in given.items()
+        if len(places) == 1 and all(places[0] in before[offset] and places[0] < offset for offset in read.get(name, ()))
+    }
