@@ -64,10 +64,12 @@ def run_star(state: Any, now: int, stops: bool) -> None:
     row, lane = INDEX(cycle), state.lanes[INDEX(cycle)]
     count, place, last = NUMBER(state.ring[row, 0]), lane.first, lane.last
     lane.first = NO_INDEX
-    for before in range(count):
+    before = _send_plain(state, 0, count, now)
+    while before < count:
         while place != NO_INDEX and state.turns[place].behind <= before:
             place = _take_packet(state, place, last, now, stops)
         _send(state, INDEX(state.ring[row, INDEX(before + 1)]), now)
+        before = _send_plain(state, before + 1, count, now)
     while place != NO_INDEX:
         place = _take_packet(state, place, last, now, stops)
     state.ring[row, 0] = 0
@@ -145,6 +147,66 @@ def _start(state: Any, now: int) -> None:
             message.next = node.first
             state.messages[node.last].next = number
         node.last = number
+
+
+@inlined
+def _send_plain(state: Any, before: int, count: int, now: int) -> int:
+    """Nodes send, behind the first ``before`` of ``count``, up to one whose packet is not like most: how many have.
+
+    Most packets are as long as can be, not a message's last one, and go one way to one node. They make no turns but
+    those of their nodes, all in the same cycle; so it does not matter how they come between packets' turns.
+    """
+    rules = state.rules[0]
+    most, nodes = rules.packet_flits, rules.nodes
+    size, head = most + rules.header_flits, state.entries[0].cycles + state.pipeline
+    if size >= SPAN:
+        return before
+    cycle = (now + size) & (SPAN - 1)
+    found = _send_alike(
+        state.ring[INDEX(now & (SPAN - 1))], state.ring[INDEX(cycle)], state.nodes, state.entries, state.messages,
+        state.routes[0], state.outputs, state.turns, before, count, now, most, size, now + head, nodes,
+    )  # fmt: skip
+    if found > before:
+        state.listed[INDEX(cycle >> WORD_BITS)] |= 1 << (cycle & ((1 << WORD_BITS) - 1))
+    return found
+
+
+@njit
+def _send_alike(
+    row: Any, later: Any, of_nodes: Any, entries: Any, messages: Any, routes: Any, outputs: Any, turns: Any,
+    before: int, count: int, now: int, most: int, size: int, asks: int, nodes: int,
+) -> int:  # fmt: skip
+    """As said above, with ``later`` the row of the cycle in which these nodes can send again; nothing is read twice."""
+    kept = NUMBER(later[0])
+    while before < count:
+        number = INDEX(row[INDEX(before + 1)])
+        node, entry = of_nodes[number], entries[number]
+        first = node.first
+        message = messages[first]
+        rest, where = message.rest, message.where
+        if rest <= most or where >= nodes:
+            break
+        route = routes[INDEX(where)]
+        if route.other_port != NO_PORT:
+            break
+        if rest == message.flits:
+            message.started = now
+        message.rest = rest - most
+        node.first, node.last = message.next, first
+        entry.free = now + size
+        entry.flits += size
+        output = outputs[INDEX(route.port)]
+        free, last = output.free, output.last
+        if free > asks and last != NO_INDEX and output.last_came_by != number:
+            turns[last].lag += min(free - asks, size)
+        output.free = max(free, asks) + size
+        output.flits += size
+        output.last = NO_INDEX
+        kept += 1
+        later[INDEX(kept)] = number
+        before += 1
+    later[0] = kept
+    return before
 
 
 @inlined
