@@ -84,7 +84,7 @@ class WordTable:
     def __init__(self, value: Any) -> None:
         self._words = np.array(_words(value), np.int64)
         self.address = int(self._words.ctypes.data)
-        self._kind: Any = numba.typeof(value)  # type: ignore[no-untyped-call]
+        self._kind = _kind(value)
         self.value = value
 
     def write(self, value: Any) -> None:
@@ -95,6 +95,26 @@ class WordTable:
     def entry(self, found: Any) -> int:
         """The address of an entry for such a table; it is compiled if need be."""
         return int(found.address(types.TypeRef(self._kind), *[types.int64] * 4))
+
+
+_KINDS: dict[Any, Any] = {}  # by layout: Numba looks at each field of each record anew
+
+
+def _kind(value: Any) -> Any:
+    """Numba's type of a value."""
+    layout = _layout(value)
+    if layout not in _KINDS:
+        _KINDS[layout] = numba.typeof(value)  # type: ignore[no-untyped-call]
+    return _KINDS[layout]
+
+
+def _layout(value: Any) -> Any:
+    """All that its type follows from."""
+    if isinstance(value, tuple):
+        return type(value), *map(_layout, value)
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim, value.flags.c_contiguous, value.flags.writeable
+    return type(value)
 
 
 def called(address: int) -> Callable[[int, int, int, int], int]:

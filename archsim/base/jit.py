@@ -124,6 +124,14 @@ def addressed(part: _Function) -> _Function:
     return _kept(linking.AddressedEntry, part)
 
 
+def is_found(function: Any) -> bool:
+    """Whether the machine code of an entry is there, for some types: in this process or on disk."""
+    if not isinstance(function, linking.EntryPoint):
+        return False
+    cache = function._cache
+    return bool(function.overloads) or isinstance(cache, compiled.CompiledCache) and cache.is_kept
+
+
 def _kept(kind: Callable[[linking.Part], linking.EntryPoint], part: _Function) -> _Function:
     if not isinstance(part, linking.Part):
         return part

@@ -54,6 +54,10 @@ class Arena:
         at = self.first_number(name) + number
         self.x[2 * at], self.x[2 * at + 1], self.r[at] = value[0], value[1], value[2]
 
+    def clear(self) -> None:
+        """Let go of all memory; no table is there any more."""
+        self.m, self.x, self.r = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.uint64)
+
     def room(self, name: str, rows: int) -> None:
         """See to it that a table has so many rows, and as many again."""
         if self.rows[name] < rows:
