@@ -29,6 +29,7 @@ from archsim.pe.core import compute_engine, core_number, idle_names
 from archsim.sim.deadlock import report
 from archsim.sim.events import EventLoop, ProcessBody
 from archsim.sim.given_up import GivenUpError
+from archsim.sim.machine_choice import OF_PROCESS
 from archsim.sim.plan_texts import QueueFacts
 from archsim.sim.program_tables import ProgramTables
 from archsim.sim.protocols import Engine
@@ -43,11 +44,6 @@ if TYPE_CHECKING:
     from archsim.noc.fabric import Fabric
     from archsim.sim.compiled_core import CompiledCore
 
-COMPILED_FROM = 20_000
-"""Commands from which on a Program runs on the compiled machine: to compile that takes some 8 s on an empty cache,
-which so many commands are worth. Both machines give the same Activity.
-"""
-
 
 def simulate(
     program: Program, architecture: Architecture, *, trace_bandwidth: bool = True, columns: ProgramColumns | None = None
@@ -59,7 +55,7 @@ def simulate(
     SimulationError for deadlock (who waits for whom) and token underflow.
     """
     columns = columns or ProgramColumns(program)
-    if columns.runs.sum() >= COMPILED_FROM:
+    if OF_PROCESS.is_compiled(int(columns.runs.sum())):
         try:
             return Machine(program, architecture, trace=trace_bandwidth, compiled=True, columns=columns).run()
         except GivenUpError:
@@ -166,7 +162,7 @@ class Machine:
             if self._fabric is not None:
                 self._fabric.settle(layers)
             self._tally.plan(streams)
-            self._core.arena.close()
+            self._core.close()
         total_ps = max((rows[-1].end_ps for rows in records.values() if rows), default=0)
         event_loop.finish(total_ps)
         dram = {name: part.close() for name, part in self._drams.items()}

@@ -86,15 +86,16 @@ def allocate(
     mapping: LayerMapping,
     architecture: Architecture,
     free: Mapping[str, int],
-    before: Sequence[Mapping[str, Slot]],
+    before: Sequence[Mapping[str, Sequence[Block]]],
 ) -> dict[str, Slot]:
-    """Rings of one layer; ``free`` bytes from address 0 per memory, ``before`` the rings of the layers before it."""
+    """Rings of one layer; ``free`` bytes from address 0 per memory, ``before``: where those of the layers before it lie
+    (``taken``)."""
     rings = wanted(problem, mapping)
     weights = {plan.name for plan in problem.operands if plan.operand in ("b", BIAS)}
     placed: dict[str, Slot] = {}
     for name in dict.fromkeys(ring.memory for ring in rings):
         inside = [ring for ring in rings if ring.memory == name]
-        earlier = [_blocks(slot for slot in slots.values() if slot.memory == name) for slots in reversed(before)]
+        earlier = [blocks.get(name, ()) for blocks in reversed(before)]
         found = _apart(inside, architecture.memory(name).word_bytes, free[name], earlier, weights)
         if found is None:
             raise MappingError(
@@ -102,6 +103,14 @@ def allocate(
             )
         placed |= {slot.operand: slot for slot in found}
     return {ring.operand: placed[ring.operand] for ring in rings}
+
+
+def taken(rings: Mapping[str, Slot]) -> dict[str, list[Block]]:
+    """Where the rings of a layer lie, by memory."""
+    found: dict[str, list[Slot]] = {}
+    for slot in rings.values():
+        found.setdefault(slot.memory, []).append(slot)
+    return {memory: _blocks(slots) for memory, slots in found.items()}
 
 
 def fit(problem: Problem, mapping: LayerMapping, architecture: Architecture, free: Mapping[str, int]) -> bool:

@@ -103,6 +103,11 @@ class CompiledCache(FunctionCache):
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
         self.enable()
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is compiled code for any signature."""
+        return bool(self._cache_file._load_index())
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled code for a signature, None where there is none. Numba's own tables of functions and types,
         which take longer to fill than all else here, are for compiling alone and stay as they are."""

@@ -78,3 +78,8 @@ def entry(part: _Function) -> _Function:
 
 
 addressed = entry
+
+
+def is_found(function: Any) -> bool:
+    """Whether the machine code of an entry is there, for some arguments: in this process or on disk."""
+    return isinstance(function, Entry) and function.is_there

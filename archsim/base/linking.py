@@ -215,6 +215,12 @@ class EntryPoint(CPUDispatcher):
         """What compiled code calls: the part."""
         return self.part.dispatcher.get_overload(sig)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is machine code of it for some arguments: in this process or on disk."""
+        kept = isinstance(self._cache, compiled.CompiledCache) and self._cache.is_kept
+        return bool(self.overloads) or kept
+
     def compiled(self, kinds: tuple[Any, ...]) -> Any:
         """What was compiled for arguments of these types, compiled or loaded if need be."""
         self.compile(kinds)

@@ -46,11 +46,18 @@ class _Error(ctypes.Structure):
 
 def file_of(function: Any, folder: Path, kinds: str) -> Path:
     """Where the entry of a function lies for arguments of these kinds."""
-    code = function.__code__
-    key = f"{kinds} {sealed.source_sha256(code.co_filename)} {_processor()}"
-    name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{code.co_firstlineno}"
-    name = name.replace("<", "").replace(">", "")
-    return sealed.place_of(function, folder) / f"{name}.{hashlib.sha256(key.encode()).hexdigest()[:24]}.code"
+    key = f"{kinds} {sealed.source_sha256(function.__code__.co_filename)} {_processor()}"
+    return sealed.place_of(function, folder) / f"{_name(function)}.{hashlib.sha256(key.encode()).hexdigest()[:24]}.code"
+
+
+def is_kept(function: Any, folder: Path) -> bool:
+    """Whether the entry of a function is there for some arguments."""
+    return any(sealed.place_of(function, folder).glob(f"{_name(function)}.*.code"))
+
+
+def _name(function: Any) -> str:
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{function.__code__.co_firstlineno}"
+    return name.replace("<", "").replace(">", "")
 
 
 def read(file: Path, root: Path) -> NativeCode | None:
@@ -60,6 +67,11 @@ def read(file: Path, root: Path) -> NativeCode | None:
         return None
     told, _, code = found.partition(b"\n")
     symbol, returns = json.loads(told)
+    return loaded(symbol, returns, code)
+
+
+def loaded(symbol: str, returns: Sequence[str], code: bytes) -> NativeCode | None:
+    """The entry ``symbol`` of an object file, put into memory; None where that cannot be done here."""
     if any(each not in _RESULTS for each in returns if each != _TUPLE):
         return None
     try:

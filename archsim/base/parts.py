@@ -82,6 +82,13 @@ class Entry:
         call = self._calls[key]
         return call(*words) if call is not None else self.dispatcher(*values)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether its machine code is there for some arguments: in this process or on disk."""
+        if self.place is None or not self._is_native:
+            return self.dispatcher.is_there
+        return bool(self._calls) or native.is_kept(self.py_func, self.place)
+
     def address(self, value: Any) -> int:
         """Where it lies for a table of such a value (``archsim.base.addressed``); it is compiled if need be."""
         kinds: list[Any] = []
@@ -100,6 +107,7 @@ class Entry:
         if found is None:
             from archsim.base.linking import emitted
 
-            native.keep(file, self.place, *emitted(self.part, values, table=table))
-            found = native.read(file, self.place)
+            made = emitted(self.part, values, table=table)
+            native.keep(file, self.place, *made)
+            found = native.loaded(*made)
         return found

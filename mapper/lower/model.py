@@ -22,10 +22,10 @@ from mapper.lower.program import LoweredLayer, assemble, border_items, queue_nam
 from mapper.numbers import PLAIN, of_operands
 from mapper.operands import base_of, home_role, operand_dtype
 from mapper.options import Options
-from mapper.placement import Lifetime, PlaceError, layout, lifetimes, place_dram, view_strides
+from mapper.placement import Block, Lifetime, PlaceError, layout, lifetimes, place_dram, view_strides
 from mapper.problem import Problem
 from mapper.residency import Residency
-from mapper.rings import Slot, allocate, fit
+from mapper.rings import Slot, allocate, fit, taken
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,16 @@ class Lowering:
     def laid(self, mapped: Mapped, tensors: Iterable[StoredTensor]) -> Iterator[Laid | None]:
         """Frame and rings of every layer, None of one on the host; raises PlaceError where rings do not fit."""
         by_name = {tensor.name: tensor for tensor in tensors}
-        before: list[dict[str, Slot]] = []
+        before: list[dict[str, list[Block]]] = []
         for index, (problem, mapping) in enumerate(zip(mapped.problems, mapped.mappings, strict=True)):
             if problem is None:
                 before.clear()
                 yield None
                 continue
             free = mapped.residency.free_by_memory(index, self.architecture)
-            before.append(allocate(problem, mapping, self.architecture, free, before))
-            yield Laid(self._frame(index, problem, mapping, by_name, mapped.residency), before[-1])
+            rings = allocate(problem, mapping, self.architecture, free, before)
+            before.append(taken(rings))
+            yield Laid(self._frame(index, problem, mapping, by_name, mapped.residency), rings)
 
     def frames(self, mapped: Mapped, tensors: Iterable[StoredTensor]) -> Iterator[Frame]:
         """Frames alone of the layers that are not on the host; raises as ``laid``, whose rings nobody asks for here:

@@ -1,19 +1,6 @@
-"""The fast model of DRAM: transfers share the memory's time at rates that were measured on the exact model.
+"""The fast model of DRAM on rational numbers, with a heap and an object for each transfer: what it is defined by.
 
-A pattern is what decides a transfer's rate: direction, run, loops, where its first byte lies in a burst, and whether
-it goes on where another one ended. The first bursts of each pattern (sampling.SAMPLE_BURSTS) are given to the exact
-controller once, alone and without refresh; the time that they take beyond the latency of one burst is the work of so
-many bursts. Transfers under way share the memory equally (processor sharing), which works at the harmonic mean of the
-speeds that it was measured to have under as many transfers of each pattern, and end a latency after their work is
-done. Refreshes take the share that they take of a long stream. A limit of bursts or rows under way is part of the
-pattern, so that what it costs is measured too: bursts x size / latency at most; and with refreshes, part of which fall
-into time in which the engine leaves the memory idle. Bursts that are offered so
-many a cycle are paced alike; transfers of one asker come one after the other. Of lists of rows of as many bursts a
-row, the first one met is measured for all. Rows are taken to be open in all ranks from the first transfer on where they
-are left open, else while transfers are under way.
-
-Not modelled: which rows earlier transfers left open, what unlike transfers cost one another beyond that mean, bursts
-that are served from queued writes. docs/dram.md states the error against the exact model, which the tests assert.
+``archsim.memory.dram.fast_model`` says what is modelled. Patterns are measured by the same sampler.
 """
 
 from __future__ import annotations
@@ -23,11 +10,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
 
 from archsim.base.errors import SimulationError
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
+from archsim.memory.dram.fast_model import Refreshes
 from archsim.memory.dram.interface import BurstAsker, DramCounters, RowList, Transfer, TransferCompletion, useful_bytes
 from archsim.memory.dram.patterns import TransferPattern
 from archsim.memory.dram.region_records import bursts_touched, folded, most_bursts
@@ -80,10 +67,8 @@ class _Job:
     asked_ps: int
 
 
-class FastDram:
-    """The DRAM interface at measured rates (fidelity ``fast``); arguments as DramController."""
-
-    fidelity: ClassVar[str] = "fast"
+class SharedDram:
+    """The DRAM interface at measured rates; arguments as FastDram."""
 
     def __init__(
         self, dram: DramMemory, policy: ControllerPolicy, mapping: AddressMap, *, interleave_bytes: int
@@ -109,15 +94,6 @@ class FastDram:
         self._total = [0] * 9
         self._first_ps: int | None = None  # the first transfer came
         self._under_way_ps = 0  # time with transfers under way
-
-    @property
-    def peak_bytes_per_s(self) -> Fraction:
-        """Of the data pins of all channels."""
-        return Fraction(self.dram.peak_bytes_per_s)
-
-    def least_ps(self, size_bytes: int, *, write: bool) -> int:
-        """At the rate of the pins."""
-        return size_bytes * PS_PER_S // self.dram.peak_bytes_per_s
 
     def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
         """Take the transfers of one instant; raises SimulationError as DramController does."""
@@ -152,11 +128,6 @@ class FastDram:
         if not self._served and not self._ending:
             return None
         return min(self._next_end_ps(), self._next_served_ps())
-
-    @property
-    def rank_refreshes(self) -> int:
-        """Refreshes since time 0 in whole ranks."""
-        return self._policy.in_ranks(self.dram.device, self._refreshes.until(self._now_ps))
 
     def entry(self, at_ps: int, *, align: bool) -> bytes:
         """Where ``at_ps`` lies between edges, and where the last transfers ended."""
@@ -322,18 +293,3 @@ def _asked_ps(at_ps: int, transfer: Transfer) -> int:
         return 0
     clock = ClockDomain(transfer.rows.engine_hz)
     return clock.edge(clock.cycle(at_ps) + transfer.rows.count * transfer.rows.setup_cycles)
-
-
-class Refreshes:
-    """Refresh commands of all channels, one after another at their interval."""
-
-    def __init__(self, dram: DramMemory, policy: ControllerPolicy) -> None:
-        device = dram.device
-        self._clock = ClockDomain(device.clock_hz)
-        intervals = {"all_bank": device.refresh_cycles, "per_bank": device.bank_refresh_cycles}
-        self._interval = intervals.get(policy.refresh, 0)
-        self._each = dram.channels * (device.ranks if policy.refresh == "all_bank" else 1)
-
-    def until(self, time_ps: int) -> int:
-        """Those due up to ``time_ps``."""
-        return self._clock.cycle(time_ps) // self._interval * self._each if self._interval else 0

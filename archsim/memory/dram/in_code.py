@@ -156,7 +156,7 @@ class DramInCode(ABC):
 
     def _tell(self, state: Any) -> None:
         """Tell the compiled code where its arrays lie, if some are others now."""
-        if state is not self._table.value:
+        if any(array is not before for array, before in zip(state, self._table.value, strict=True)):
             self._table.write(state)
 
     @property

@@ -13,6 +13,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from archsim.base import entries
@@ -74,14 +75,21 @@ def _line(place: str, key: str, numbers: tuple[int, ...]) -> str:
 def _read(path: Path) -> dict[str, tuple[int, ...]]:
     """What a file holds; lines that are no measurements of it are told, and it is written anew without them."""
     try:
-        if path.stat().st_size > MOST_BYTES:
+        found = path.stat()
+        if found.st_size > MOST_BYTES:
             path.unlink()
-        lines = [line for line in path.read_bytes().splitlines() if line.strip()]
+        return dict(_lines(path, found.st_size, found.st_mtime_ns))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         entries.unread(path, error)
         return {}
+
+
+@lru_cache(maxsize=8)
+def _lines(path: Path, _size: int, _time: int) -> dict[str, tuple[int, ...]]:
+    """The same of a file of this size and time, read once by a process that runs many designs; raises OSError."""
+    lines = [line for line in path.read_bytes().splitlines() if line.strip()]
     told = [_entry(path.name, line) for line in lines]
     found = dict(entry for entry in told if entry is not None)
     wrong = told.count(None)
