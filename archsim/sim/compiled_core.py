@@ -1,9 +1,9 @@
 """The compiled machine beside the event loop: it runs queues, tokens, engines and ports; Python does the rest.
 
 What a command is before it runs, its plan, is asked of its engine once for all commands that are alike. Networks and
-exact DRAMs are called from within it (``models_beside``). Transfers of other DRAMs, journeys of DRAM parts over a
-network, rows by index, and queues of the host are processes of the event loop: the machine asks for them within the
-instant, and is told when they have ended. It runs ahead by itself as far as nobody else has anything to do.
+DRAMs are called from within it (``models_beside``). Transfers of memories of a constant rate, journeys of DRAM parts
+over a network, rows by index, and queues of the host are processes of the event loop: the machine asks for them within
+the instant, and is told when they have ended. It runs ahead by itself as far as nobody else has anything to do.
 """
 
 from __future__ import annotations

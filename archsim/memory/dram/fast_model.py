@@ -12,6 +12,9 @@ many a cycle are paced alike; transfers of one asker come one after the other. O
 row, the first one met is measured for all. Rows are taken to be open in all ranks from the first transfer on where they
 are left open, else while transfers are under way.
 
+Time is shared out in whole numbers by compiled code (compiled/share.py), as the rational numbers of the paces say; this
+class tells it what it does not know: patterns and crowds that it meets for the first time.
+
 Not modelled: which rows earlier transfers left open, what unlike transfers cost one another beyond that mean, bursts
 that are served from queued writes. docs/dram.md states the error against the exact model, which the tests assert.
 """
