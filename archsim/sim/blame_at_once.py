@@ -25,7 +25,6 @@ def at_once(units: Sequence[UnitWork]) -> Iterator[HeldStretches]:
 
     tables = _tables(units)
     rows = tables.units
-    rows[:, k.ROOM] = [ROOM * len(unit.work) + 64 for unit in units]
     rows[:, k.FIRST] = np.cumsum(rows[:, k.ROOM]) - rows[:, k.ROOM]
     size = int(rows[:, k.ROOM].sum())
     held = tuple(np.empty(size, dtype=kind) for kind in (np.int64, np.int32, np.int32))
@@ -46,8 +45,11 @@ def _tables(units: Sequence[UnitWork]) -> Any:
     rows = np.zeros((len(units), k.UNIT_WIDTH), dtype=np.int64)
     rows[:, k.END] = np.cumsum(lengths)
     rows[:, k.BEGIN] = rows[:, k.READY] = rows[:, k.END] - lengths
-    works = np.cumsum([0, *(len(unit.work) for unit in units)])
-    begins = [unit.work_begin[:-1] + before for unit, before in zip(units, works.tolist(), strict=False)]
+    own = np.array([len(unit.work) for unit in units], dtype=np.int64)
+    rows[:, k.ROOM] = ROOM * own + 64
+    begins, starts, work = zip(*[unit.hand_over() for unit in units], strict=True) if units else ((), (), ())
+    first = np.cumsum(own) - own
+    begins = [each[:-1] + before for each, before in zip(begins, first.tolist(), strict=True)]
     return k.BlameTables(
         units=rows,
         start_ps=_joined([unit.columns.start_ps for unit in units], np.int64),
@@ -56,9 +58,9 @@ def _tables(units: Sequence[UnitWork]) -> Any:
         critical=_joined([unit.columns.critical_index for unit in units], np.int32),
         last=_joined([unit.last for unit in units], np.int32),
         waiter=_joined([unit.waiter for unit in units], np.int32),
-        work_begin=np.append(_joined(begins, np.int64), works[-1]),
-        work_starts=_joined([unit.work_starts for unit in units], np.int64),
-        work=_joined([unit.work for unit in units], np.int32),
+        work_begin=np.append(_joined(begins, np.int64), own.sum()),
+        work_starts=_joined(starts, np.int64),
+        work=_joined(work, np.int32),
         stack=np.zeros((len(units) + 2, 2), dtype=np.int64),
         progress=np.zeros(3, dtype=np.int64),
     )

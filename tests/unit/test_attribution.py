@@ -10,6 +10,7 @@ from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.records import Records
 from archsim.ir.timeline import UnitState
+from archsim.sim import blame
 from archsim.sim.attribution import attribute
 
 
@@ -162,7 +163,9 @@ def test_an_empty_run_and_unused_units() -> None:
     assert sum(cube.time_breakdown()["host"].values()) == 0
 
 
-def test_waits_that_depend_on_each_other_are_refused() -> None:
+@pytest.mark.parametrize("many", [0, blame.MANY])
+def test_waits_that_depend_on_each_other_are_refused(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blame, "MANY", many)
     broken = activity(
         record(UNITS[0], 0, (0, 5, 6), (UNITS[1], 0), (("dram", 6),)),
         record(UNITS[1], 0, (0, 5, 6), (UNITS[0], 0)),
