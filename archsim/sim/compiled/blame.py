@@ -1,7 +1,7 @@
 """Whose timeline each wait takes over, for all commands of a run at once; the rules are those of ``archsim.sim.blame``.
 
-Stretches stand in pages of ``starts``, ``held_by`` and ``waiters``, which a unit takes as it needs them. Of two stretches
-with one holder that a wait takes over the first one reaches to the end of both.
+Stretches stand in pages of ``starts``, ``held_by`` and ``waiters``, which a unit takes as it needs them. Of two
+stretches with one holder that a wait takes over the first one reaches to the end of both.
 """
 
 from __future__ import annotations
