@@ -16,7 +16,8 @@ from archsim.base.errors import SimulationError
 from archsim.sim.holders import NOBODY
 from archsim.sim.unit_work import HeldStretches, UnitWork, producers
 
-ROOM = 2  # stretches of a unit at first, for each of its own
+ROOM = 2  # stretches at first, for each of the units' own
+PAGES = 64  # of a unit, at first
 
 
 def at_once(units: Sequence[UnitWork]) -> Iterator[HeldStretches]:
@@ -24,18 +25,16 @@ def at_once(units: Sequence[UnitWork]) -> Iterator[HeldStretches]:
     from archsim.sim.compiled import blame as k  # the compiler is slow to import: only now
 
     tables = _tables(units)
-    rows = tables.units
-    rows[:, k.ROOM] = [ROOM * len(unit.work) + 64 for unit in units]
-    rows[:, k.FIRST] = np.cumsum(rows[:, k.ROOM]) - rows[:, k.ROOM]
-    size = int(rows[:, k.ROOM].sum())
-    held = tuple(np.empty(size, dtype=kind) for kind in (np.int64, np.int32, np.int32))
+    size = (ROOM * len(tables.work) // k.PAGE + 2 * len(units)) * k.PAGE
+    held = HeldStretches(np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int32))
     for number in range(len(units)):
-        while (found := k.resolve(tables, *held, number, NOBODY)) != k.RESOLVED:
+        while (found := k.resolve(tables, held.starts_ps, held.holder, held.waiter, number, NOBODY)) != k.RESOLVED:
             if found == k.CIRCLE:
                 raise _circle(units, tables)
-            held = _with_room(tables, held)
-    for first, count in rows[:, [k.FIRST, k.COUNT]].tolist():
-        yield HeldStretches(*(array[first : first + count] for array in held))
+            tables, held = _with_room(tables, held)
+    for row, pages in zip(tables.units.tolist(), tables.pages, strict=True):
+        own, count = pages[: row[k.PAGES]], row[k.COUNT]
+        yield HeldStretches(*(column.reshape(-1, k.PAGE)[own].reshape(-1)[:count] for column in held))
 
 
 def _tables(units: Sequence[UnitWork]) -> Any:
@@ -46,8 +45,10 @@ def _tables(units: Sequence[UnitWork]) -> Any:
     rows = np.zeros((len(units), k.UNIT_WIDTH), dtype=np.int64)
     rows[:, k.END] = np.cumsum(lengths)
     rows[:, k.BEGIN] = rows[:, k.READY] = rows[:, k.END] - lengths
-    works = np.cumsum([0, *(len(unit.work) for unit in units)])
-    begins = [unit.work_begin[:-1] + before for unit, before in zip(units, works.tolist(), strict=False)]
+    own = np.array([len(unit.work) for unit in units], dtype=np.int64)
+    begins, starts, work = zip(*[unit.hand_over() for unit in units], strict=True) if units else ((), (), ())
+    first = np.cumsum(own) - own
+    of_commands = [each[:-1] + before for each, before in zip(begins, first.tolist(), strict=True)]
     return k.BlameTables(
         units=rows,
         start_ps=_joined([unit.columns.start_ps for unit in units], np.int64),
@@ -56,36 +57,32 @@ def _tables(units: Sequence[UnitWork]) -> Any:
         critical=_joined([unit.columns.critical_index for unit in units], np.int32),
         last=_joined([unit.last for unit in units], np.int32),
         waiter=_joined([unit.waiter for unit in units], np.int32),
-        work_begin=np.append(_joined(begins, np.int64), works[-1]),
-        work_starts=_joined([unit.work_starts for unit in units], np.int64),
-        work=_joined([unit.work for unit in units], np.int32),
+        work_begin=np.append(_joined(of_commands, np.int64), own.sum()),
+        work_starts=_joined(starts, np.int64),
+        work=_joined(work, np.int32),
+        pages=np.zeros((len(units), PAGES), dtype=np.int64),
         stack=np.zeros((len(units) + 2, 2), dtype=np.int64),
-        progress=np.zeros(3, dtype=np.int64),
+        progress=np.zeros(2, dtype=np.int64),
     )
 
 
 def _joined(columns: Sequence[AnyArray], kind: type) -> AnyArray:
     """One behind the other."""
-    found = np.empty(sum(map(len, columns)), dtype=kind)
+    found: AnyArray = np.empty(sum(map(len, columns)), dtype=kind)
     np.concatenate([np.zeros(0, dtype=kind), *columns], out=found, casting="same_kind")
     return found
 
 
-def _with_room(tables: Any, held: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
-    """Twice the room for the unit that lacks some, behind all others."""
+def _with_room(tables: Any, held: HeldStretches) -> tuple[Any, HeldStretches]:
+    """Half as many pages more where all are taken, else twice the room for their numbers."""
     from archsim.sim.compiled import blame as k
 
-    row = tables.units[tables.progress[k.SHORT]]
-    first, count, size = int(row[k.FIRST]), int(row[k.COUNT]), len(held[0])
-    row[k.FIRST] = int((tables.units[:, k.FIRST] + tables.units[:, k.ROOM]).max())
-    row[k.ROOM] += max(int(row[k.ROOM]), int(tables.progress[k.LACKING]))
-    to, needed = int(row[k.FIRST]), int(row[k.FIRST] + row[k.ROOM])
-    if needed > size:
-        more = max(needed - size, size // 2)
-        held = tuple(np.concatenate((array, np.empty(more, dtype=array.dtype))) for array in held)
-    for array in held:
-        array[to : to + count] = array[first : first + count]
-    return held
+    size = len(held.starts_ps)
+    if int(tables.progress[k.TAKEN]) * k.PAGE < size:
+        return tables._replace(pages=np.concatenate((tables.pages, np.zeros_like(tables.pages)), axis=1)), held
+    more = (size // k.PAGE // 2 + 1) * k.PAGE
+    columns = [np.concatenate((column, np.empty(more, dtype=column.dtype))) for column in held]
+    return tables, HeldStretches(*columns)
 
 
 def _circle(units: Sequence[UnitWork], tables: Any) -> SimulationError:

@@ -42,7 +42,8 @@ class UnitWork:
         self.kind = core_and_kind(records.unit)[1]
         stretches, columns = records.stretches(), records.columns()
         self.columns = columns
-        work, self.waiter = holders.unit(records, stretches, columns)
+        work, waiter = holders.unit(records, stretches, columns)
+        self.waiter = waiter.astype(np.int32)
         self.last = np.full(len(records), NOBODY, dtype=np.int32)
         self.last[stretches.record] = work
         gaps = stretches.start_ps != np.concatenate(([-1], stretches.end_ps))[:-1]
@@ -50,6 +51,12 @@ class UnitWork:
         self.work_begin = np.searchsorted(stretches.record[alone], np.arange(len(records) + 1)).astype(np.int32)
         self.work_starts = stretches.start_ps[alone]
         self.work = work[alone].astype(np.int32)
+
+    def hand_over(self) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """``work_begin``, ``work_starts`` and ``work``, which it does not keep."""
+        found = self.work_begin, self.work_starts, self.work
+        del self.work_begin, self.work_starts, self.work
+        return found
 
 
 def producers(units: Sequence[UnitWork]) -> Iterator[IntArray]:

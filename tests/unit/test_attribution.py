@@ -10,6 +10,7 @@ from archsim.ir.activity import Activity
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.records import Records
 from archsim.ir.timeline import UnitState
+from archsim.sim import blame, blame_at_once
 from archsim.sim.attribution import attribute
 
 
@@ -162,7 +163,9 @@ def test_an_empty_run_and_unused_units() -> None:
     assert sum(cube.time_breakdown()["host"].values()) == 0
 
 
-def test_waits_that_depend_on_each_other_are_refused() -> None:
+@pytest.mark.parametrize("many", [0, blame.MANY])
+def test_waits_that_depend_on_each_other_are_refused(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blame, "MANY", many)
     broken = activity(
         record(UNITS[0], 0, (0, 5, 6), (UNITS[1], 0), (("dram", 6),)),
         record(UNITS[1], 0, (0, 5, 6), (UNITS[0], 0)),
@@ -171,13 +174,20 @@ def test_waits_that_depend_on_each_other_are_refused() -> None:
         attribute(broken)
 
 
-def test_twenty_thousand_commands_are_linear_work() -> None:
-    """Each wait costs the stretches it covers, so slices stay in proportion to commands."""
+def test_many_commands_are_linear_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each wait costs the stretches it covers, so slices stay in proportion to commands; compiled code, whose pages and
+    their numbers grow more than once here, finds the same."""
     records = []
     for i in range(5000):
         end = 3 * i + 3
         records.append(record(UNITS[0], i, (3 * i, 3 * i, end), None, (("dram", end - 1), ("sram_port", end))))
         records.append(record(UNITS[1], i, (end - 1 if i else 0, end, end + 2), (UNITS[0], i)))
         records.append(record(UNITS[3], i, (end if i else 0, end + 2, end + 3), (UNITS[1], i), (("dram", end + 3),)))
-    cube = attribute(activity(*records))
+    run = activity(*records)
+    cube = attribute(run)
     assert sum(len(timeline.start_ps) for timeline in cube.timelines.values()) < 60_000
+    monkeypatch.setattr(blame, "MANY", 0)
+    monkeypatch.setattr(blame_at_once, "ROOM", 0)
+    monkeypatch.setattr(blame_at_once, "PAGES", 1)
+    for unit, timeline in attribute(run).timelines.items():
+        assert list(timeline.segments(run.total_ps)) == list(cube.timelines[unit].segments(run.total_ps))

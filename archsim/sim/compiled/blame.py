@@ -1,7 +1,7 @@
 """Whose timeline each wait takes over, for all commands of a run at once; the rules are those of ``archsim.sim.blame``.
 
-Stretches of a unit stand one after the other, from its own place in ``starts``, ``held_by`` and ``waiters`` on, where
-it has so much room. Of two stretches with one holder that a wait takes over the first one reaches to the end of both.
+Stretches stand in pages of ``starts``, ``held_by`` and ``waiters``, which a unit takes as it needs them. Of two
+stretches with one holder that a wait takes over the first one reaches to the end of both.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 from archsim.base.jit import entry, inlined, njit
 
-UNIT_WIDTH = 7
-# of a unit: its first command and the one after its last; the first one that is not on its timeline yet; where its
-# stretches begin, how many there are, and for how many there is room; whether that command waits for another unit
-BEGIN, END, READY, FIRST, COUNT, ROOM, AWAITED = range(UNIT_WIDTH)
+UNIT_WIDTH = 6
+# of a unit: its first command and the one after its last; the first one that is not on its timeline yet; how many
+# stretches it has, and pages; whether that command waits for another unit
+BEGIN, END, READY, COUNT, PAGES, AWAITED = range(UNIT_WIDTH)
+PAGE_BITS = 12
+PAGE = 1 << PAGE_BITS  # stretches of a page
 RESOLVED, FULL, CIRCLE = range(3)
-DEPTH, SHORT, LACKING = range(3)  # of ``progress``: units that wait for one another; which one has no room, how much
+DEPTH, TAKEN = range(2)  # of ``progress``: units that wait for one another, and pages in use
 NONE = -1
 
 
@@ -23,7 +25,7 @@ class BlameTables(NamedTuple):
     """``units``: rows as above; the others by command, each unit's behind those of the one before. ``producer``: whose
     signal met its wait, a unit or NONE, and ``critical``, which command there. ``last``: the holder at its end;
     ``waiter``: who it is where it waits. ``work_begin``: its first own stretch, one more at the end; ``work_*``: of
-    those. ``stack``: (unit, command) that are under way, one after the other."""
+    those. ``pages``: numbers of a unit's pages, in order. ``stack``: (unit, command) that are under way, in order."""
 
     units: Any
     start_ps: Any
@@ -35,6 +37,7 @@ class BlameTables(NamedTuple):
     work_begin: Any
     work_starts: Any
     work: Any
+    pages: Any
     stack: Any
     progress: Any
 
@@ -44,8 +47,8 @@ class BlameTables(NamedTuple):
 def resolve(tables: Any, starts: Any, held_by: Any, waiters: Any, number: int, nobody: int) -> int:
     """Put all commands of unit ``number`` on its timeline, and before each those that it depends on.
 
-    FULL: a unit has no room for what comes next; make some and call again. CIRCLE: waits depend on each other, around
-    the command at which the unit on top of the stack stands.
+    FULL: there is no page, or no room for its number; make some and call again. CIRCLE: waits depend on each other,
+    around the command at which the unit on top of the stack stands.
     """
     units, stack, progress = tables.units, tables.stack, tables.progress
     if progress[DEPTH] == 0:
@@ -94,6 +97,26 @@ def _waits(tables: Any, unit: int, command: int) -> bool:
     return waits
 
 
+@inlined
+def _at(tables: Any, unit: int, place: int) -> int:
+    """Where a stretch of a unit stands."""
+    found: int = tables.pages[unit, place >> PAGE_BITS] << PAGE_BITS | (place & (PAGE - 1))
+    return found
+
+
+@njit
+def _has_room(tables: Any, starts: Any, unit: int, count: int) -> bool:
+    """Take pages until a unit has room for so many stretches; whether that was possible."""
+    row, progress = tables.units[unit], tables.progress
+    while row[PAGES] << PAGE_BITS < count:
+        if (progress[TAKEN] + 1) << PAGE_BITS > starts.size or row[PAGES] == tables.pages.shape[1]:
+            return False
+        tables.pages[unit, row[PAGES]] = progress[TAKEN]
+        progress[TAKEN] += 1
+        row[PAGES] += 1
+    return True
+
+
 @njit
 def _place(tables: Any, starts: Any, held_by: Any, waiters: Any, unit: int, nobody: int) -> bool:
     """Append the wait of the unit's next command, and its work; whether there was room."""
@@ -110,41 +133,43 @@ def _place(tables: Any, starts: Any, held_by: Any, waiters: Any, unit: int, nobo
         if now < ended:
             first = _place_of(tables, starts, producer, now)
             last = _place_of(tables, starts, producer, min(ended, start) - 1) + 1
-    more = end - begin + last - first + 1
-    if row[COUNT] + more > row[ROOM]:
-        tables.progress[SHORT], tables.progress[LACKING] = unit, row[COUNT] + more - row[ROOM]
+    count = row[COUNT]
+    if not _has_room(tables, starts, unit, count + end - begin + last - first + 1):
         return False
-    to = row[FIRST] + row[COUNT]
     if now < start:
-        waiter = tables.waiter[command]
+        waiter, before = tables.waiter[command], NONE
         for place in range(first, last):
-            if place == first or held_by[place] != held_by[place - 1]:
-                starts[to], held_by[to], waiters[to] = max(starts[place], now), held_by[place], waiter
-                to += 1
+            source = _at(tables, producer, place)
+            holder = held_by[source]
+            if holder != before:
+                to = _at(tables, unit, count)
+                starts[to], held_by[to], waiters[to] = max(starts[source], now), holder, waiter
+                count += 1
+            before = holder
         now = max(now, ended)
         if now < start:
-            holder = nobody if done == NONE else tables.last[done]
-            starts[to], held_by[to], waiters[to] = now, holder, waiter
-            to += 1
+            to = _at(tables, unit, count)
+            starts[to], held_by[to], waiters[to] = now, nobody if done == NONE else tables.last[done], waiter
+            count += 1
     for place in range(begin, end):
+        to = _at(tables, unit, count)
         starts[to], held_by[to], waiters[to] = tables.work_starts[place], tables.work[place], 0
-        to += 1
-    row[COUNT] = to - row[FIRST]
+        count += 1
+    row[COUNT] = count
     return True
 
 
 @njit
 def _place_of(tables: Any, starts: Any, unit: int, at_ps: int) -> int:
-    """Of the unit's stretch that holds at an instant."""
-    low, high = tables.units[unit, FIRST], tables.units[unit, FIRST] + tables.units[unit, COUNT]
-    step = 1
-    while high - step > low and starts[high - step] > at_ps:
+    """Which stretch of a unit holds at an instant: seek back from the last one, in ever longer steps."""
+    low, high, step = 0, tables.units[unit, COUNT], 1
+    while high - step > low and starts[_at(tables, unit, high - step)] > at_ps:
         high -= step
         step *= 2
     low = max(low, high - step)
     while high - low > 1:
         middle = (low + high) // 2
-        if starts[middle] <= at_ps:
+        if starts[_at(tables, unit, middle)] <= at_ps:
             low = middle
         else:
             high = middle
