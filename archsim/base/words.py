@@ -52,7 +52,9 @@ def described(values: Iterable[Any], kinds: list[Any], words: list[Any]) -> None
 
 def text_of(kinds: Iterable[Any]) -> str:
     """Kinds as a text that tells them in every process."""
-    return " ".join([f"{each.__module__}.{each.__qualname__}" if isinstance(each, type) else f"{each}" for each in kinds])
+    return " ".join(
+        [f"{each.__module__}.{each.__qualname__}" if isinstance(each, type) else f"{each}" for each in kinds]
+    )
 
 
 def in_memory(words: Iterable[Any]) -> list[int]:
