@@ -99,19 +99,16 @@ def _read(path: Path, tree: str) -> tuple[dict[str, KeptCode], BinaryIO]:
         index = file.read(min(int.from_bytes(head[len(MAGIC_NUMBER) : -4], "little"), state.st_size))
     except OSError:
         return nothing
-    if (
-        not index
-        or head[: len(MAGIC_NUMBER)] != MAGIC_NUMBER
-        or zlib.crc32(index) != int.from_bytes(head[-4:], "little")
-    ):
+    checksum = int.from_bytes(head[-4:], "little")
+    if not index or head[: len(MAGIC_NUMBER)] != MAGIC_NUMBER or zlib.crc32(index) != checksum:
         return nothing
     of, entries = marshal.loads(index)
     if of != tree:
         return nothing
     start = len(head) + len(index)
     return {
-        name: KeptCode(stamp, checksum, start + first, start + end)
-        for name, (stamp, checksum, first, end) in entries.items()
+        name: KeptCode(stamp, its_checksum, start + first, start + end)
+        for name, (stamp, its_checksum, first, end) in entries.items()
     }, file
 
 

@@ -54,7 +54,8 @@ def call(_: Any, address: Any, table: Any, a: Any, b: Any, c: Any) -> Any:
 
     def make(__: Any, builder: Any, ___: Any, arguments: Any) -> Any:
         entry = builder.inttoptr(arguments[0], _ENTRY.as_pointer())
-        result, error = (cgutils.alloca_once(builder, kind) for kind in (_WORD, _NOTHING))
+        made: Any = cgutils.alloca_once
+        result, error = made(builder, _WORD), made(builder, _NOTHING)
         builder.call(entry, [result, error, _NOTHING(None), *arguments[1:]])
         return builder.load(result)
 
