@@ -167,5 +167,5 @@ def test_what_has_no_words_is_left_to_numba(value: Any) -> None:
 
 def test_entries_stay_functions_of_their_names() -> None:
     made: Any = _mixed
-    assert isinstance(made, Entry)
     assert (made.__name__, made.__doc__) == ("_mixed", "What of each argument arrives.")
+    assert isinstance(made, Entry)
