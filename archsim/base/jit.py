@@ -15,7 +15,8 @@ from numba.core import event
 
 from archsim.base import compiled, entries, linking, progress, sources
 
-OURS = ("jit.py", "linking.py", "passes.py", "lowering.py", "calling.py", "signatures.py", "compiled.py", "addressed.py")  # beside this file
+_COMPILING = ("jit", "linking", "passes", "lowering", "calling", "signatures", "compiled", "addressed")
+OURS = tuple(f"{name}.py" for name in _COMPILING)  # beside this file
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 

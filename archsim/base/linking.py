@@ -23,7 +23,6 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
-
 _LEVEL = 3  # of LLVM's optimisation
 
 

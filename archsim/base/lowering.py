@@ -21,7 +21,7 @@ from archsim.base.calling import goes_whole
 from archsim.base.signatures import Maker, maker
 
 
-class PartLower(Lower):  # type: ignore[misc]
+class PartLower(Lower):
     """Makes the intermediate code of one function."""
 
     def _find_singly_assigned_variable(self) -> None:
@@ -80,9 +80,9 @@ class PartLower(Lower):  # type: ignore[misc]
         if not known or isinstance(signature.return_type, types.Phantom):
             return super().lower_call(resty, expr)
         values = self.fold_call_args(kind, signature, expr.args, expr.vararg, expr.kws)
-        found = self.context.get_function(kind, signature)
-        if isinstance(kind, types.Function) and getattr(found, "libs", ()) and any(map(goes_whole, signature.args)):
-            raise LoweringError(f"{kind} cannot be given a tuple of arrays", loc=self.loc)
+        found: Any = self.context.get_function(kind, signature)
+        if isinstance(kind, types.Function) and any(map(goes_whole, signature.args)) and getattr(found, "libs", None):
+            raise LoweringError(f"{kind} cannot be given a tuple of arrays at {self.loc}")
         made = found(self.builder, values, self.loc)
         if made is None:
             made = self.context.get_dummy_value()
@@ -141,7 +141,7 @@ class PartLower(Lower):  # type: ignore[misc]
         """Whether a place denotes one item of an array: it has a whole number for each dimension."""
         if type(array) is not types.Array or self.context.enable_boundscheck:
             return False
-        kinds = place.types if isinstance(place, types.BaseTuple) else (place,)
+        kinds = _kinds(place)
         return len(kinds) == array.ndim and all(isinstance(kind, types.Integer) for kind in kinds)
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
@@ -169,19 +169,21 @@ class PartLower(Lower):  # type: ignore[misc]
         """Where an item of an array lies."""
         builder, model = self.builder, self.context.data_model_manager[array]
         data, shape, strides = (model.get(builder, base, name) for name in ("data", "shape", "strides"))
-        several = isinstance(place, types.BaseTuple)
-        kinds = place.types if several else (place,)
-        places = cgutils.unpack_tuple(builder, at) if several else (at,)
+        places = cgutils.unpack_tuple(builder, at) if isinstance(place, types.BaseTuple) else (at,)
         sizes = cgutils.unpack_tuple(builder, shape, array.ndim)
         indices = [
             arrayobj.fix_integer_index(self.context, builder, kind, each, size)
-            for kind, each, size in zip(kinds, places, sizes, strict=True)
+            for kind, each, size in zip(_kinds(place), places, sizes, strict=True)
         ]
         if array.ndim == 1 and array.layout == "C":
             return builder.gep(data, indices)
         steps = cgutils.unpack_tuple(builder, strides, array.ndim)
         return cgutils.get_item_pointer2(self.context, builder, data, sizes, steps, array.layout, indices)
 
+
+def _kinds(place: Any) -> tuple[Any, ...]:
+    """The types of the numbers that a place in an array is."""
+    return tuple(place.types) if isinstance(place, types.BaseTuple) else (place,)
 
 
 def _values(blocks: Any) -> set[str]:

@@ -36,10 +36,10 @@ _OF_ARRAYS = (
 )
 
 
-class PartLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
+class PartLowering(typed_passes.BaseNativeLowering):
     """The pass that makes intermediate code."""
 
-    _name = "part_lowering"
+    _name: Any = "part_lowering"
 
     @property
     def lowering_class(self) -> type[PartLower]:
@@ -47,7 +47,7 @@ class PartLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
         return PartLower
 
 
-class PartPasses(PassManager):  # type: ignore[misc]
+class PartPasses(PassManager):
     """Runs passes one after the other."""
 
     def __init__(self, *left_out: Any) -> None:
