@@ -183,7 +183,7 @@ class PartLower(Lower):
 
 def _kinds(place: Any) -> tuple[Any, ...]:
     """The types of the numbers that a place in an array is."""
-    return tuple(place.types) if isinstance(place, types.BaseTuple) else (place,)
+    return tuple(place) if isinstance(place, types.BaseTuple) else (place,)
 
 
 def _values(blocks: Any) -> set[str]:
