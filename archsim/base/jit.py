@@ -15,7 +15,7 @@ from numba.core import event
 
 from archsim.base import compiled, entries, linking, progress, sources
 
-_COMPILING = ("jit", "linking", "passes", "lowering", "calling", "signatures", "compiled", "addressed")
+_COMPILING = ("jit", "linking", "passes", "lowering", "calling", "signatures", "variables", "compiled", "addressed")
 OURS = tuple(f"{name}.py" for name in _COMPILING)  # beside this file
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -12,13 +12,13 @@ import operator
 from typing import Any
 
 from numba.core import cgutils, ir, types
-from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs, must_use_alloca
 from numba.core.errors import LoweringError
 from numba.core.lowering import Lower, _lit_or_omitted
 from numba.np import arrayobj
 
 from archsim.base.calling import goes_whole
 from archsim.base.signatures import Maker, maker
+from archsim.base.variables import of_one_value
 
 
 class PartLower(Lower):
@@ -29,7 +29,7 @@ class PartLower(Lower):
         if self._counts:
             super()._find_singly_assigned_variable()
             return
-        self._singly_assigned_vars = _values(self.blocks) - must_use_alloca(self.blocks)
+        self._singly_assigned_vars = of_one_value(self.blocks)
         self._blk_local_varmap: dict[str, Any] = {}
 
     def lower_block(self, block: Any) -> None:
@@ -183,23 +183,5 @@ class PartLower(Lower):
 
 def _kinds(place: Any) -> tuple[Any, ...]:
     """The types of the numbers that a place in an array is."""
-    return tuple(place) if isinstance(place, types.BaseTuple) else (place,)
-
-
-def _values(blocks: Any) -> set[str]:
-    """The variables that are values and need no place in memory: one instruction gives them a value, and every block
-    that reads them comes behind it on all ways."""
-    given: dict[str, list[int]] = {}
-    for offset, block in blocks.items():
-        for each in block.find_insts(ir.Assign):
-            given.setdefault(each.target.name, []).append(offset)
-    read: dict[str, list[int]] = {}
-    for offset, names in compute_use_defs(blocks).usemap.items():
-        for name in names:
-            read.setdefault(name, []).append(offset)
-    before = compute_cfg_from_blocks(blocks).dominators()
-    return {
-        name
-        for name, places in given.items()
-        if len(places) == 1 and all(places[0] in before[offset] and places[0] < offset for offset in read.get(name, ()))
-    }
+    several = isinstance(place, types.BaseTuple)
+    return tuple(place.types) if several else (place,)

@@ -15,7 +15,11 @@ from typing import Any
 from numba.core import compiler, typed_passes, untyped_passes
 from numba.core.compiler_machinery import PassManager, _pass_registry
 
+from archsim.base.calling import PartTarget
 from archsim.base.lowering import PartLower
+from archsim.base.signatures import remembered
+
+__all__ = ["PartTarget", "part_passes", "remembered"]
 
 _LEFT_OUT = (
     untyped_passes.IRProcessing,
