@@ -2,8 +2,8 @@
 
 Numba takes every argument apart down to words and puts it together again at both ends of a call. The state of a network
 has some 300 words, and four fifths of the intermediate code of its parts did nothing else. The machine code is the same
-either way: to it, a tuple that is passed as one is as many words. Numba's own functions, which are compiled as ever, are
-given no such tuples (``archsim.base.lowering`` refuses).
+either way: to it, a tuple that is passed as one is as many words. Numba's own functions are compiled with its own calls
+and are given no such tuples (``archsim.base.lowering`` refuses).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from numba.core import funcdesc, types
 from numba.core.callconv import CPUCallConv
 from numba.core.cpu import CPUContext
-from numba.core.datamodel import ArgPacker
+from numba.core.datamodel.packer import ArgPacker
 
 _DIGITS = 16
 
@@ -55,7 +55,7 @@ class _Models:
         return _Whole(model) if goes_whole(kind) else model
 
 
-class PartCalls(CPUCallConv):  # type: ignore[misc]
+class PartCalls(CPUCallConv):
     """The calling convention of parts."""
 
     def __init__(self, context: Any) -> None:
@@ -70,7 +70,7 @@ class PartCalls(CPUCallConv):  # type: ignore[misc]
         return self._packers[key]
 
 
-class PartTarget(CPUContext):  # type: ignore[misc]
+class PartTarget(CPUContext):
     """What Numba makes code for, the same machine, where one part is compiled: with our calls and names."""
 
     def __init__(self, of: CPUContext, typing: Any) -> None:

@@ -17,7 +17,7 @@ from archsim.base.parts import Entry, Part
 
 OURS = (  # beside this file
     *("jit.py", "parts.py", "linking.py", "compiled.py", "sealed.py", "native.py", "machine_code.py", "words.py"),
-    *("addressed.py", "intrinsics.py", "passes.py", "lowering.py", "calling.py", "signatures.py"),
+    *("addressed.py", "intrinsics.py", "passes.py", "lowering.py", "variables.py", "calling.py", "signatures.py"),
 )
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

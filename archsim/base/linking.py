@@ -65,6 +65,8 @@ class EntryLibrary(JITCodeLibrary):
     is linked with an entry.
     """
 
+    loops_as_written = False
+
     def finalize(self) -> None:
         """Link the parts of parts too, each behind all that call it: of a library only what is called yet is taken."""
         found: dict[Any, None] = {}
@@ -74,8 +76,11 @@ class EntryLibrary(JITCodeLibrary):
         super().finalize()
 
     def _optimize_final_module(self) -> None:
-        """Numba's passes, with loops as they are written: most of those here end after a few turns or look for
-        something, and each would be there two or three times, unrolled and as vectors."""
+        """Numba's passes, with loops as they are written unless entries make arrays: most loops end after a few turns
+        or look for something, and each would be there two or three times, unrolled and as vectors."""
+        if not self.loops_as_written:
+            super()._optimize_final_module()
+            return
         codegen = self._codegen
         first, builder = codegen._module_pass_manager(
             loop_vectorize=False, slp_vectorize=False, opt=codegen._opt_level, cost="cheap"
@@ -142,11 +147,11 @@ class PartCompiler(Compiler):
 
     def __init__(self, typing: Any, *state: Any) -> None:
         _load_without_blas()
-        from archsim.base.calling import PartTarget  # numba's tables of functions come with them
-        from archsim.base.signatures import remembered
+        from archsim.base import passes  # Numba's tables of functions come with it
 
-        super().__init__(remembered(typing), *state)
-        self.state.targetctx = PartTarget(self.state.targetctx, self.state.typingctx)
+        super().__init__(passes.remembered(typing), *state)
+        self.state.targetctx = passes.PartTarget(self.state.targetctx, self.state.typingctx)
+        self._choose = passes.part_passes
 
     def define_pipelines(self) -> Any:
         """The passes of parts, on a library of ours."""
@@ -156,9 +161,7 @@ class PartCompiler(Compiler):
     def _passes(self, made: type[JITCodeLibrary]) -> Any:
         self.state.library = made(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.library.enable_object_caching()
-        from archsim.base.passes import part_passes  # as above
-
-        return [part_passes(self.state)]
+        return [self._choose(self.state)]
 
 
 class EntryCompiler(PartCompiler):
@@ -166,7 +169,9 @@ class EntryCompiler(PartCompiler):
 
     def define_pipelines(self) -> Any:
         """The passes of parts, on a library of ours."""
-        return self._passes(EntryLibrary)
+        found = self._passes(EntryLibrary)
+        self.state.library.loops_as_written = not self.state.flags.nrt
+        return found
 
 
 class PartDispatcher(CPUDispatcher):

@@ -12,16 +12,16 @@ import operator
 from typing import Any
 
 from numba.core import cgutils, ir, types
-from numba.core.analysis import compute_cfg_from_blocks, compute_use_defs, must_use_alloca
 from numba.core.errors import LoweringError
 from numba.core.lowering import Lower, _lit_or_omitted
 from numba.np import arrayobj
 
 from archsim.base.calling import goes_whole
 from archsim.base.signatures import Maker, maker
+from archsim.base.variables import of_one_value
 
 
-class PartLower(Lower):  # type: ignore[misc]
+class PartLower(Lower):
     """Makes the intermediate code of one function."""
 
     def _find_singly_assigned_variable(self) -> None:
@@ -29,7 +29,7 @@ class PartLower(Lower):  # type: ignore[misc]
         if self._counts:
             super()._find_singly_assigned_variable()
             return
-        self._singly_assigned_vars = _values(self.blocks) - must_use_alloca(self.blocks)
+        self._singly_assigned_vars = of_one_value(self.blocks)
         self._blk_local_varmap: dict[str, Any] = {}
 
     def lower_block(self, block: Any) -> None:
@@ -80,9 +80,9 @@ class PartLower(Lower):  # type: ignore[misc]
         if not known or isinstance(signature.return_type, types.Phantom):
             return super().lower_call(resty, expr)
         values = self.fold_call_args(kind, signature, expr.args, expr.vararg, expr.kws)
-        found = self.context.get_function(kind, signature)
-        if isinstance(kind, types.Function) and getattr(found, "libs", ()) and any(map(goes_whole, signature.args)):
-            raise LoweringError(f"{kind} cannot be given a tuple of arrays", loc=self.loc)
+        found: Any = self.context.get_function(kind, signature)
+        if isinstance(kind, types.Function) and any(map(goes_whole, signature.args)) and getattr(found, "libs", None):
+            raise LoweringError(f"{kind} cannot be given a tuple of arrays at {self.loc}")
         made = found(self.builder, values, self.loc)
         if made is None:
             made = self.context.get_dummy_value()
@@ -141,7 +141,7 @@ class PartLower(Lower):  # type: ignore[misc]
         """Whether a place denotes one item of an array: it has a whole number for each dimension."""
         if type(array) is not types.Array or self.context.enable_boundscheck:
             return False
-        kinds = place.types if isinstance(place, types.BaseTuple) else (place,)
+        kinds = _kinds(place)
         return len(kinds) == array.ndim and all(isinstance(kind, types.Integer) for kind in kinds)
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
@@ -169,13 +169,11 @@ class PartLower(Lower):  # type: ignore[misc]
         """Where an item of an array lies."""
         builder, model = self.builder, self.context.data_model_manager[array]
         data, shape, strides = (model.get(builder, base, name) for name in ("data", "shape", "strides"))
-        several = isinstance(place, types.BaseTuple)
-        kinds = place.types if several else (place,)
-        places = cgutils.unpack_tuple(builder, at) if several else (at,)
+        places = cgutils.unpack_tuple(builder, at) if isinstance(place, types.BaseTuple) else (at,)
         sizes = cgutils.unpack_tuple(builder, shape, array.ndim)
         indices = [
             arrayobj.fix_integer_index(self.context, builder, kind, each, size)
-            for kind, each, size in zip(kinds, places, sizes, strict=True)
+            for kind, each, size in zip(_kinds(place), places, sizes, strict=True)
         ]
         if array.ndim == 1 and array.layout == "C":
             return builder.gep(data, indices)
@@ -183,20 +181,7 @@ class PartLower(Lower):  # type: ignore[misc]
         return cgutils.get_item_pointer2(self.context, builder, data, sizes, steps, array.layout, indices)
 
 
-def _values(blocks: Any) -> set[str]:
-    """The variables that are values and need no place in memory: one instruction gives them a value, and every block
-    that reads them comes behind it on all ways."""
-    given: dict[str, list[int]] = {}
-    for offset, block in blocks.items():
-        for each in block.find_insts(ir.Assign):
-            given.setdefault(each.target.name, []).append(offset)
-    read: dict[str, list[int]] = {}
-    for offset, names in compute_use_defs(blocks).usemap.items():
-        for name in names:
-            read.setdefault(name, []).append(offset)
-    before = compute_cfg_from_blocks(blocks).dominators()
-    return {
-        name
-        for name, places in given.items()
-        if len(places) == 1 and all(places[0] in before[offset] and places[0] < offset for offset in read.get(name, ()))
-    }
+def _kinds(place: Any) -> tuple[Any, ...]:
+    """The types of the numbers that a place in an array is."""
+    several = isinstance(place, types.BaseTuple)
+    return tuple(place.types) if several else (place,)

@@ -86,7 +86,7 @@ class Entry:
     def is_there(self) -> bool:
         """Whether its machine code is there for some arguments: in this process or on disk."""
         if self.place is None or not self._is_native:
-            return self.dispatcher.is_there
+            return bool(self.dispatcher.is_there)
         return bool(self._calls) or native.is_kept(self.py_func, self.place)
 
     def address(self, value: Any) -> int:

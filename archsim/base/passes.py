@@ -15,7 +15,11 @@ from typing import Any
 from numba.core import compiler, typed_passes, untyped_passes
 from numba.core.compiler_machinery import PassManager, _pass_registry
 
+from archsim.base.calling import PartTarget
 from archsim.base.lowering import PartLower
+from archsim.base.signatures import remembered
+
+__all__ = ["PartTarget", "part_passes", "remembered"]
 
 _LEFT_OUT = (
     untyped_passes.IRProcessing,
@@ -36,10 +40,10 @@ _OF_ARRAYS = (
 )
 
 
-class PartLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
+class PartLowering(typed_passes.BaseNativeLowering):
     """The pass that makes intermediate code."""
 
-    _name = "part_lowering"
+    _name: Any = "part_lowering"
 
     @property
     def lowering_class(self) -> type[PartLower]:
@@ -47,7 +51,7 @@ class PartLowering(typed_passes.BaseNativeLowering):  # type: ignore[misc]
         return PartLower
 
 
-class PartPasses(PassManager):  # type: ignore[misc]
+class PartPasses(PassManager):
     """Runs passes one after the other."""
 
     def __init__(self, *left_out: Any) -> None:

@@ -15,14 +15,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from numba.core import errors, types
-from numba.core.typing import Context
+from numba.core.typing.context import Context
 
 _CALLS: dict[Any, Any] = {}  # signature by function and types of arguments
 _ATTRIBUTES: dict[Any, Any] = {}  # type by that of a record and the name of its field
 _MAKERS: dict[Any, Maker | None] = {}
 
 
-class RememberedTyping(Context):  # type: ignore[misc]
+class RememberedTyping(Context):
     """Numba's tables of types, the very same ones, asked once for each call of one of Numba's own functions."""
 
     def __init__(self, of: Context) -> None:
