@@ -28,10 +28,6 @@ class Timeline:
     state: AnyArray
     states: Sequence[UnitState]
 
-    def causes(self) -> list[str]:
-        """The cause of each segment."""
-        return [self.states[number].cause for number in self.state.tolist()]
-
     def segments(self, total_ps: int) -> Iterator[tuple[int, int, UnitState]]:
         """(start_ps, end_ps, state), in order, without gap."""
         starts_ps = self.start_ps.tolist()

@@ -91,7 +91,8 @@ def stretches(
     found = _Stretches(hz, low, high, pixels)
     work = _work(activity.records[unit], layer, edge_ps(low, hz), edge_ps(high, hz))
     edges_ps = [*states.start_ps.tolist(), activity.total_ps]
-    _fill(found, work, edges_ps, states.causes(), edge_ps(low, hz), edge_ps(high, hz))
+    causes = [states.states[number].cause for number in states.state.tolist()]
+    _fill(found, work, edges_ps, causes, edge_ps(low, hz), edge_ps(high, hz))
     return found.done
 
 

@@ -36,24 +36,28 @@ from archsim.memory.dram.compiled.select import plan_row, refresh_code, suspend
 from archsim.memory.dram.compiled.timing import bank_of, code_of, command_of, constrain
 
 
-@njit
+@inlined
 def tick(rules: DramRules, ch: ChannelRecord, log: CommandLog, now: int) -> int:
     """Issue what is planned for cycle ``now``; the slot of the access that got its column command, or NONE."""
+    if rules.protocol == DUAL:
+        return _both(rules, ch, log, now)
+    return _issue(rules, ch, log, now)
+
+
+@njit
+def _both(rules: DramRules, ch: ChannelRecord, log: CommandLog, now: int) -> int:
+    """Issue what is planned for the column bus, then for the row bus, which is planned anew in between."""
     done = NONE
-    for bus in range(0 if rules.protocol == DUAL else 1, 2):
-        if bus == 0:
-            if ch.column_at != now:
-                continue
-            ch.planned_at, ch.planned_from, ch.planned = ch.column_at, ch.column_from, ch.column
-        elif ch.planned_at != now:
-            continue
+    if ch.column_at == now:
+        ch.planned_at, ch.planned_from, ch.planned = ch.column_at, ch.column_from, ch.column
+        done = _issue(rules, ch, log, now)
+        plan_row(rules, ch, now)
+    if ch.planned_at == now:
         done = max(done, _issue(rules, ch, log, now))
-        if bus == 0:
-            plan_row(rules, ch, now)
     return done
 
 
-@inlined
+@njit
 def _issue(rules: DramRules, ch: ChannelRecord, log: CommandLog, now: int) -> int:
     if ch.planned_from == REFRESH:
         _refresh(rules, ch, log, now)

@@ -114,12 +114,12 @@ def _list(rules: DramRules, ch: ChannelRecord, queue: int, need: int, bank: int,
     """Enter the oldest access that needs something of a bank, or the one that is now."""
     place = ch.places[queue, need, bank]
     if place == 0:
-        ch.listed[queue, need] += 1
-        place = ch.listed[queue, need]
+        ch.listed[queue] += 1
+        place = ch.listed[queue]
         ch.places[queue, need, bank] = place
         command = RD + queue if need == COLUMN else PRE - CLOSING + need
-        ch.codes[queue, need, place - 1] = code_of(rules, command, bank)
-    ch.ages[queue, need, place - 1] = age
+        ch.codes[queue, place - 1], ch.needs[queue, place - 1] = code_of(rules, command, bank), need
+    ch.ages[queue, place - 1] = age
 
 
 @inlined
@@ -139,12 +139,13 @@ def _unlist(rules: DramRules, ch: ChannelRecord, queue: int, need: int, bank: in
     if place == 0:
         return
     ch.places[queue, need, bank] = 0
-    last = ch.listed[queue, need]
-    ch.listed[queue, need] = last - 1
+    last = ch.listed[queue]
+    ch.listed[queue] = last - 1
     if place != last:
-        code = ch.codes[queue, need, last - 1]
-        ch.codes[queue, need, place - 1], ch.ages[queue, need, place - 1] = code, ch.ages[queue, need, last - 1]
-        ch.places[queue, need, bank_of(rules, code)] = place
+        code, moved = ch.codes[queue, last - 1], ch.needs[queue, last - 1]
+        ch.codes[queue, place - 1], ch.needs[queue, place - 1] = code, moved
+        ch.ages[queue, place - 1] = ch.ages[queue, last - 1]
+        ch.places[queue, moved, bank_of(rules, code)] = place
 
 
 @inlined

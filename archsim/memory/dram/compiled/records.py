@@ -54,7 +54,7 @@ NUMBER: Any = np.int64  # of an index that is calculated with
 Spacing = Annotated[Any, np.int64, (COMMANDS, 2, 1 << COMMAND_BITS)]
 PerBankCommand = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
 Codes = Annotated[Any, np.int64, (MOST_BANKS << COMMAND_BITS,)]
-Listed = Annotated[Any, np.int64, (2, NEEDS, MOST_QUEUED + 8)]  # lists of 2^n words would share lines of the cache
+Listed = Annotated[Any, np.int64, (2, MOST_QUEUED + 8)]  # lists of 2^n words would share lines of the cache
 Places = Annotated[Any, INDEX, (2, NEEDS, MOST_BANKS)]
 PerBank = Annotated[Any, np.int64, (MOST_BANKS,)]
 PerRank = Annotated[Any, np.int64, (MOST_RANKS,)]
@@ -62,6 +62,7 @@ PerEntry = Annotated[Any, np.int64, (MOST_ENTRIES,)]
 IndexPerEntry = Annotated[Any, INDEX, (MOST_ENTRIES,)]
 Links = Annotated[Any, INDEX, (MOST_ENTRIES + 2 * MOST_BANKS,)]
 PerRule = Annotated[Any, np.int64, (MOST_RULES,)]
+ByDirection = Annotated[Any, np.int64, (2,)]  # reads, writes
 PerWindow = Annotated[Any, np.int64, (MOST_WINDOWS,)]
 
 
@@ -120,7 +121,7 @@ class ChannelRecord:
 
     The accesses that a queue (0 of reads, 1 of writes) has for a bank are linked in a ring, oldest first, that is
     closed by an entry of its own: MOST_ENTRIES + queue * MOST_BANKS + bank. Of those that need the same of a bank the
-    oldest is listed under its queue and need, in no order. While a bank is held, no access is listed that needs
+    oldest is listed under its queue, in no order. While a bank is held, no access is listed that needs
     another row, and none while the bank is to be refreshed by itself.
     """
 
@@ -153,8 +154,9 @@ class ChannelRecord:
     bus: PerBankCommand  # first cycle at which a command may issue on a rank
     ready: Codes  # and on a bank
     refreshing: PerBank  # 1 while a refresh of the bank alone is asked for: none of the queued accesses goes on
-    listed: Annotated[Any, np.int64, (2, NEEDS)]  # how many
+    listed: ByDirection  # how many
     codes: Listed
+    needs: Listed
     ages: Listed
     places: Places  # of a bank in a list, from 1; 0 where it is not
     open_row: PerBank
@@ -213,7 +215,6 @@ RULES, CHANNEL, LOG, REQUEST = map(record, (DramRules, ChannelRecord, CommandLog
 
 
 OuterLoops = Annotated[Any, np.int64, (MAX_OUTER_EXTENTS - 1,)]  # outside the innermost one, outermost first
-ByDirection = Annotated[Any, np.int64, (2,)]  # reads, writes
 
 
 REQUEST_WORDS = 3  # words of a request: the cycle from which it may be asked for, bursts that have no end yet, last end

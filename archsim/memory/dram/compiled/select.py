@@ -245,12 +245,12 @@ def choose_queue(rules: DramRules, ch: ChannelRecord) -> None:
 def _from_queue(rules: DramRules, ch: ChannelRecord, first: int, least: int, most: int) -> None:
     """The oldest of the accesses in the queue whose next command, for needs ``least`` to ``most``, is legal first."""
     queue, soonest, oldest = UNSIGNED(ch.writing), NEVER, NEVER
-    for need in range(UNSIGNED(least), UNSIGNED(most + 1)):
-        for i in range(UNSIGNED(ch.listed[queue, need])):
-            at = max(legal_at(rules, ch, UNSIGNED(ch.codes[queue, need, i])), first)
-            age = ch.ages[queue, need, i]
-            if at < soonest or (at == soonest and age < oldest):
-                soonest, oldest = at, age
+    for i in range(UNSIGNED(ch.listed[queue])):
+        at, need = max(legal_at(rules, ch, UNSIGNED(ch.codes[queue, i])), first), ch.needs[queue, i]
+        at = at if least <= need <= most else NEVER
+        age = ch.ages[queue, i]
+        if at < soonest or (at == soonest and age < oldest):
+            soonest, oldest = at, age
     if soonest < ch.planned_at:
         ch.planned_at, ch.planned_from = soonest, WRITES if ch.writing else READS
         ch.planned = oldest & ((1 << SLOT_BITS) - 1)

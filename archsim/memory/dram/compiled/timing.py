@@ -48,10 +48,10 @@ def later(one: int, other: int) -> int:
 def constrain(rules: DramRules, ch: ChannelRecord, command: int, bank: int, now: int) -> None:
     """Enter a command on a bank into the first legal cycles of those after it."""
     own = bank >> rules.rank_bits
-    for rank in range(rules.ranks):
-        first, others = UNSIGNED(rank << COMMAND_BITS), int(rank != own)
-        for follow in range(UNSIGNED(rules.follows)):
-            ch.bus[first + follow] = later(ch.bus[first + follow], now + rules.spacing[command, others, follow])
+    _space(rules, ch, command, 0, own, now)
+    for rank in range(rules.ranks if rules.ranks > 1 else 0):
+        if rank != own:
+            _space(rules, ch, command, 1, rank, now)
     base, wide = code_of(rules, 0, bank), UNSIGNED(rules.first_wide[command])
     for k in range(UNSIGNED(rules.first[command]), wide):
         code = UNSIGNED(base + rules.follow[k])
@@ -62,6 +62,14 @@ def constrain(rules: DramRules, ch: ChannelRecord, command: int, bank: int, now:
     for w in range(rules.windows):
         if rules.window_before[w] == command:
             _enter_window(rules, ch, w, bank, now)
+
+
+@inlined
+def _space(rules: DramRules, ch: ChannelRecord, command: int, others: int, rank: int, now: int) -> None:
+    """Enter a command into the first cycles of those after it on a rank, its own or another one."""
+    first = UNSIGNED(rank << COMMAND_BITS)
+    for follow in range(UNSIGNED(rules.follows)):
+        ch.bus[first + follow] = later(ch.bus[first + follow], now + rules.spacing[command, others, follow])
 
 
 @inlined
