@@ -16,7 +16,7 @@ from archsim.base.errors import SimulationError
 from archsim.sim.holders import NOBODY
 from archsim.sim.unit_work import HeldStretches, UnitWork, producers
 
-ROOM = 2  # stretches at first, for each of the units' own
+ROOM = 8  # stretches at first, for each of the units' own: room that nothing is written to costs no memory
 PAGES = 64  # of a unit, at first
 
 
@@ -81,7 +81,9 @@ def _with_room(tables: Any, held: HeldStretches) -> tuple[Any, HeldStretches]:
     if int(tables.progress[k.TAKEN]) * k.PAGE < size:
         return tables._replace(pages=np.concatenate((tables.pages, np.zeros_like(tables.pages)), axis=1)), held
     more = (size // k.PAGE // 2 + 1) * k.PAGE
-    columns = [np.concatenate((column, np.empty(more, dtype=column.dtype))) for column in held]
+    columns = [np.empty(size + more, dtype=column.dtype) for column in held]
+    for column, before in zip(columns, held, strict=True):
+        column[:size] = before
     return tables, HeldStretches(*columns)
 
 
