@@ -227,6 +227,12 @@ def test_impossible_options(options: dict[str, int]) -> None:
         ddr4(**options)
 
 
+def test_writes_that_would_be_drained_forever_are_refused() -> None:
+    part = catalogue.dram("ddr4", 2400, 64, 1, 8 * GIB)
+    with pytest.raises(ConfigError, match="write_low above 0, got 0"):
+        DramController(part, ControllerPolicy(write_low=0.0), by_name("RoBaRaCoCh", part.device))
+
+
 def test_the_compiler_is_not_imported_with_the_module() -> None:
     code = "import sys, archsim.memory.dram.controller; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

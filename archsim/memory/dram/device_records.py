@@ -64,6 +64,11 @@ def _scalars(device: DramChannel, policy: ControllerPolicy) -> dict[str, int]:
         )
     interval, scope, stride = _refreshes(device, policy)
     write_leave = policy.write_low * policy.write_queue
+    if write_leave <= 0:
+        raise ConfigError(
+            f"{device.standard}: writes would be drained until fewer than {write_leave:g} are queued, which never comes; "
+            f"allowed write_low above 0, got {policy.write_low:g}"
+        )
     return {
         "rank_bits": _bits(device.size_of("rank")),
         "ranks": device.ranks,
