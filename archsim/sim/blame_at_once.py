@@ -13,6 +13,7 @@ import numpy as np
 
 from archsim.base.arrays import AnyArray
 from archsim.base.errors import SimulationError
+from archsim.base.memory import Pages
 from archsim.sim.holders import NOBODY
 from archsim.sim.unit_work import HeldStretches, UnitWork, producers
 
@@ -25,16 +26,39 @@ def at_once(units: Sequence[UnitWork]) -> Iterator[HeldStretches]:
     from archsim.sim.compiled import blame as k  # the compiler is slow to import: only now
 
     tables = _tables(units)
-    size = (ROOM * len(tables.work) // k.PAGE + 2 * len(units)) * k.PAGE
-    held = HeldStretches(np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int32))
+    pages = ROOM * len(tables.work) // k.PAGE + 2 * len(units)
+    starts_ps, holder = Pages(pages, k.PAGE, np.int64), Pages(pages, k.PAGE, np.int32)
     for number in range(len(units)):
-        while (found := k.resolve(tables, held.starts_ps, held.holder, held.waiter, number, NOBODY)) != k.RESOLVED:
+        while (found := k.resolve(tables, starts_ps.array, holder.array, number, NOBODY)) != k.RESOLVED:
             if found == k.CIRCLE:
                 raise _circle(units, tables)
-            tables, held = _with_room(tables, held)
-    for row, pages in zip(tables.units.tolist(), tables.pages, strict=True):
-        own, count = pages[: row[k.PAGES]], row[k.COUNT]
-        yield HeldStretches(*(column.reshape(-1, k.PAGE)[own].reshape(-1)[:count] for column in held))
+            if int(tables.progress[k.TAKEN]) < pages:
+                tables = tables._replace(pages=np.concatenate((tables.pages, np.zeros_like(tables.pages)), axis=1))
+            else:
+                pages += pages // 2 + 1
+                starts_ps, holder = _larger(starts_ps, pages, k.PAGE), _larger(holder, pages, k.PAGE)
+    rows, of_units, taken, work_begin = tables.units, tables.pages, tables.taken, tables.work_begin
+    del tables
+    for unit, row, numbers in zip(units, rows.tolist(), of_units, strict=True):
+        own, count, commands = numbers[: row[k.PAGES]], row[k.COUNT], slice(row[k.BEGIN], row[k.END])
+        begins, held = (column.array.reshape(-1, k.PAGE)[own].reshape(-1)[:count] for column in (starts_ps, holder))
+        starts_ps.release(own.tolist())
+        holder.release(own.tolist())
+        works = np.diff(work_begin[commands.start : commands.stop + 1])
+        yield HeldStretches(begins, held, _waiters(unit.waiter, taken[commands], works))
+
+
+def _waiters(waiter: AnyArray, taken: AnyArray, works: AnyArray) -> AnyArray:
+    """For whom each stretch is, from how many each command took over while it waited, and has of its own."""
+    whose = np.stack((waiter, np.zeros_like(waiter)), axis=1).reshape(-1)
+    return np.repeat(whose, np.stack((taken, works), axis=1).reshape(-1))
+
+
+def _larger(column: Pages, pages: int, items: int) -> Pages:
+    """The same column with room for so many pages."""
+    found = Pages(pages, items, column.array.dtype)
+    found.array[: len(column.array)] = column.array
+    return found
 
 
 def _tables(units: Sequence[UnitWork]) -> Any:
@@ -56,7 +80,7 @@ def _tables(units: Sequence[UnitWork]) -> Any:
         producer=_joined([*producers(units)], np.int32),
         critical=_joined([unit.columns.critical_index for unit in units], np.int32),
         last=_joined([unit.last for unit in units], np.int32),
-        waiter=_joined([unit.waiter for unit in units], np.int32),
+        taken=np.zeros(int(lengths.sum()), dtype=np.int32),
         work_begin=np.append(_joined(of_commands, np.int64), own.sum()),
         work_starts=_joined(starts, np.int64),
         work=_joined(work, np.int32),
@@ -71,20 +95,6 @@ def _joined(columns: Sequence[AnyArray], kind: type) -> AnyArray:
     found: AnyArray = np.empty(sum(map(len, columns)), dtype=kind)
     np.concatenate([np.zeros(0, dtype=kind), *columns], out=found, casting="same_kind")
     return found
-
-
-def _with_room(tables: Any, held: HeldStretches) -> tuple[Any, HeldStretches]:
-    """Half as many pages more where all are taken, else twice the room for their numbers."""
-    from archsim.sim.compiled import blame as k
-
-    size = len(held.starts_ps)
-    if int(tables.progress[k.TAKEN]) * k.PAGE < size:
-        return tables._replace(pages=np.concatenate((tables.pages, np.zeros_like(tables.pages)), axis=1)), held
-    more = (size // k.PAGE // 2 + 1) * k.PAGE
-    columns = [np.empty(size + more, dtype=column.dtype) for column in held]
-    for column, before in zip(columns, held, strict=True):
-        column[:size] = before
-    return tables, HeldStretches(*columns)
 
 
 def _circle(units: Sequence[UnitWork], tables: Any) -> SimulationError:

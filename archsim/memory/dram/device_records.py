@@ -66,7 +66,7 @@ def _scalars(device: DramChannel, policy: ControllerPolicy) -> dict[str, int]:
     write_leave = policy.write_low * policy.write_queue
     if write_leave <= 0:
         raise ConfigError(
-            f"{device.standard}: writes would be drained until fewer than {write_leave:g} are queued, which never comes; "
+            f"{device.standard}: writes drained until fewer than {write_leave:g} are queued never stop; "
             f"allowed write_low above 0, got {policy.write_low:g}"
         )
     return {

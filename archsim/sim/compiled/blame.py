@@ -1,7 +1,7 @@
 """Whose timeline each wait takes over, for all commands of a run at once; the rules are those of ``archsim.sim.blame``.
 
-Stretches stand in pages of ``starts``, ``held_by`` and ``waiters``, which a unit takes as it needs them. Of two
-stretches with one holder that a wait takes over the first one reaches to the end of both.
+Stretches stand in pages of ``starts`` and ``held_by``, which a unit takes as it needs them. Of two stretches with
+one holder that a wait takes over the first one reaches to the end of both.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ NONE = -1
 class BlameTables(NamedTuple):
     """``units``: rows as above; the others by command, each unit's behind those of the one before. ``producer``: whose
     signal met its wait, a unit or NONE, and ``critical``, which command there. ``last``: the holder at its end;
-    ``waiter``: who it is where it waits. ``work_begin``: its first own stretch, one more at the end; ``work_*``: of
-    those. ``pages``: numbers of a unit's pages, in order. ``stack``: (unit, command) that are under way, in order."""
+    ``taken``: how many stretches its wait takes over, written here. ``work_begin``: its first own
+    stretch, one more at the end; ``work_*``: of those. ``pages``: numbers of a unit's pages, in order. ``stack``:
+    (unit, command) that are under way, in order."""
 
     units: Any
     start_ps: Any
@@ -33,7 +34,7 @@ class BlameTables(NamedTuple):
     producer: Any
     critical: Any
     last: Any
-    waiter: Any
+    taken: Any
     work_begin: Any
     work_starts: Any
     work: Any
@@ -44,7 +45,7 @@ class BlameTables(NamedTuple):
 
 @entry
 @njit
-def resolve(tables: Any, starts: Any, held_by: Any, waiters: Any, number: int, nobody: int) -> int:
+def resolve(tables: Any, starts: Any, held_by: Any, number: int, nobody: int) -> int:
     """Put all commands of unit ``number`` on its timeline, and before each those that it depends on.
 
     FULL: there is no page, or no room for its number; make some and call again. CIRCLE: waits depend on each other,
@@ -71,7 +72,7 @@ def resolve(tables: Any, starts: Any, held_by: Any, waiters: Any, number: int, n
             units[unit, AWAITED] = 1
             _push(tables, producer, units[producer, BEGIN] + tables.critical[command] + 1)
             continue
-        if not _place(tables, starts, held_by, waiters, unit, nobody):
+        if not _place(tables, starts, held_by, unit, nobody):
             return FULL
         units[unit, READY] += 1
     return RESOLVED
@@ -118,7 +119,7 @@ def _has_room(tables: Any, starts: Any, unit: int, count: int) -> bool:
 
 
 @njit
-def _place(tables: Any, starts: Any, held_by: Any, waiters: Any, unit: int, nobody: int) -> bool:
+def _place(tables: Any, starts: Any, held_by: Any, unit: int, nobody: int) -> bool:
     """Append the wait of the unit's next command, and its work; whether there was room."""
     row = tables.units[unit]
     command = row[READY]
@@ -137,23 +138,24 @@ def _place(tables: Any, starts: Any, held_by: Any, waiters: Any, unit: int, nobo
     if not _has_room(tables, starts, unit, count + end - begin + last - first + 1):
         return False
     if now < start:
-        waiter, before = tables.waiter[command], NONE
+        before = NONE
         for place in range(first, last):
             source = _at(tables, producer, place)
             holder = held_by[source]
             if holder != before:
                 to = _at(tables, unit, count)
-                starts[to], held_by[to], waiters[to] = max(starts[source], now), holder, waiter
+                starts[to], held_by[to] = max(starts[source], now), holder
                 count += 1
             before = holder
         now = max(now, ended)
         if now < start:
             to = _at(tables, unit, count)
-            starts[to], held_by[to], waiters[to] = now, nobody if done == NONE else tables.last[done], waiter
+            starts[to], held_by[to] = now, nobody if done == NONE else tables.last[done]
             count += 1
+    tables.taken[command] = count - row[COUNT]
     for place in range(begin, end):
         to = _at(tables, unit, count)
-        starts[to], held_by[to], waiters[to] = tables.work_starts[place], tables.work[place], 0
+        starts[to], held_by[to] = tables.work_starts[place], tables.work[place]
         count += 1
     row[COUNT] = count
     return True
