@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from archsim.base import native
 from archsim.base.words import described, in_memory
 
 _CALLED = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 4)
@@ -73,7 +74,9 @@ def called(address: int) -> Callable[[int, int, int, int], int]:
 
     def call(table: int, a: int, b: int, c: int) -> int:
         result, error = ctypes.c_int64(), ctypes.c_void_p()
-        entry(ctypes.addressof(result), ctypes.addressof(error), None, table, a, b, c)
+        status = entry(ctypes.addressof(result), ctypes.addressof(error), None, table, a, b, c)
+        if status:
+            raise native.raised(status, error.value)
         return result.value
 
     return call

@@ -68,7 +68,8 @@ class BytecodeStore:
         if not self.new or caches.folder() is None:  # as the command has turned out, with --no-cache
             return
         kept, file = _read(self.path, self.tree)
-        held = {name: (entry.stamp, _part(file, entry)) for name, entry in kept.items()} | self.new
+        read = {name: (entry.stamp, _part(file, entry)) for name, entry in kept.items()}
+        held = {name: of for name, of in read.items() if zlib.crc32(of[1]) == kept[name].checksum} | self.new
         with suppress(OSError):  # a cache that cannot be written costs the cache
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
             with whole_files.replaced([self.path]) as (beside,):

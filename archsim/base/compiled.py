@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 
-from archsim.base import entries, sealed
+from archsim.base import entries, sealed, sources
 
 
 class _Locator(_CacheLocator):
@@ -117,7 +117,9 @@ class CompiledCache(FunctionCache):
             return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code; a folder that cannot be written costs the cache."""
+        """Keep compiled code unless sources have changed; a folder that cannot be written costs the cache."""
+        if not sources.are_as_read():
+            return
         try:
             super().save_overload(sig, data)
         except OSError as error:

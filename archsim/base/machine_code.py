@@ -23,7 +23,7 @@ FITS = sys.platform == "linux" and platform.machine() == "x86_64"  # elsewhere n
 _WRAPPERS = (b"_ZN7cpython", b"cfunc.", b"_ZN5cfunc")  # how names of functions begin that wrap others for Python
 _HEADER, _SECTION, _SYMBOL, _PLACE = (struct.Struct(form) for form in ("<40xQ10x3H", "<2I4Q2I2Q", "<IBBHQQ", "<QIIq"))
 _BITS, _SYMBOLS, _ADDED, _NO_BITS = 1, 2, 4, 8  # types of sections
-_ALLOCATED = 2  # flag of a section
+_WRITABLE, _ALLOCATED = 1, 2  # flags of a section
 _NOWHERE, _ABSOLUTE, _COMMON = 0, 0xFFF1, 0xFFF2  # sections of symbols
 _AS_IT_IS, _DISTANCE = 1, 24  # R_X86_64_64, R_X86_64_PC64
 _FUNCTION = 2  # type of a symbol
@@ -61,6 +61,7 @@ def load(code: bytes) -> dict[bytes, int]:
         raise UnloadableError("no object file of this machine")
     sections = [*_sections(code)]
     symbols = [*_symbols(code, sections)]
+    _check(sections)
     begins, size = _laid(sections, 0)
     commons = {number: size + _ALIGNED * at for at, number in enumerate(_commons(symbols))}
     size += _ALIGNED * len(commons)
@@ -74,6 +75,8 @@ def load(code: bytes) -> dict[bytes, int]:
     for target, place, kind, number, added in _places(code, sections):
         if target not in begins or any(in_ == target and low <= place < high for in_, low, high in unused):
             continue
+        if not 0 <= place <= sections[target].size - 8:
+            raise UnloadableError("an address outside its section")
         at = begins[target] + place
         address = _address(number, symbols, begins, commons, base) + added
         memory[at : at + 8] = _written(kind, address, base + at)
@@ -100,6 +103,13 @@ def _symbols(code: bytes, sections: list[_Section]) -> Iterator[_Symbol]:
         name, info, _, section, value, size = _SYMBOL.unpack_from(code, at)
         text = code[names + name : code.index(b"\0", names + name)]
         yield _Symbol(text, info & 15, section, value, size)
+
+
+def _check(sections: list[_Section]) -> None:
+    """Raise UnloadableError for sections that would be written to when the code runs, or that begin more exactly."""
+    for each in sections:
+        if each.flags & _ALLOCATED and (each.flags & _WRITABLE and each.size or each.aligned > _ALIGNED):
+            raise UnloadableError("a section that is written to, or aligned beyond a line")
 
 
 def _laid(sections: list[_Section], at: int) -> tuple[dict[int, int], int]:

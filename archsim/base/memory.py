@@ -27,7 +27,8 @@ class Pages:
 
     def __init__(self, count: int, items: int, kind: Any) -> None:
         self._page_bytes = items * np.dtype(kind).itemsize
-        self._memory = mmap.mmap(-1, max(1, count * self._page_bytes))
+        private = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0)
+        self._memory = mmap.mmap(-1, max(1, count * self._page_bytes), **({"flags": private} if private else {}))
         self.array: AnyArray = np.frombuffer(self._memory, dtype=kind, count=count * items)
 
     def release(self, numbers: list[int]) -> None:

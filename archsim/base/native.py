@@ -12,20 +12,27 @@ import json
 import os
 import pickle
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from archsim.base import entries, machine_code, sealed
+from archsim.base import entries, machine_code, sealed, sources
 
-FITS = machine_code.FITS
+_PROCESSORS = Path("/proc/cpuinfo")
+FITS = machine_code.FITS and os.access(_PROCESSORS, os.R_OK)
 _RESULTS: dict[str, Any] = {
-    "none": ctypes.c_void_p, "int64": ctypes.c_int64, "uint64": ctypes.c_uint64, "int32": ctypes.c_int32,
-    "float64": ctypes.c_double, "bool": ctypes.c_bool,
+    "none": ctypes.c_void_p, "bool": ctypes.c_bool, "float64": ctypes.c_double,
+    **{f"{sign}int{bits}": getattr(ctypes, f"c_{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 _TUPLE = "tuple"
 _FINE, _NONE = 0, -2  # what a function returns beside its result; anything else is an error
-_SETTINGS = "NUMBA_"  # of the environment, by which code may differ
+_SETTINGS = "NUMBA_"  # of the environment, by which code may differ, but for these
+_WITHOUT_EFFECT = frozenset(
+    f"{_SETTINGS}{name}"
+    for name in ("CACHE_DIR", "CACHE_LOCATOR_CLASSES", "NUM_THREADS", "THREADING_LAYER", "THREADING_LAYER_PRIORITY")
+)
+_SETTINGS_FILE = Path(".numba_config.yaml")  # from which Numba takes settings too
 
 
 class NativeCode(NamedTuple):
@@ -51,17 +58,20 @@ def file_of(function: Any, folder: Path, kinds: str) -> Path:
 
 
 def is_kept(function: Any, folder: Path) -> bool:
-    """Whether the entry of a function is there for some arguments."""
+    """Whether the entry of a function is there for some arguments, on processors of this kind."""
     return any(sealed.place_of(function, folder).glob(f"{_name(function)}.*.code"))
 
 
 def _name(function: Any) -> str:
     name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{function.__code__.co_firstlineno}"
-    return name.replace("<", "").replace(">", "")
+    return f"{name.replace('<', '').replace('>', '')}.{_processor()[:8]}"
 
 
 def read(file: Path, root: Path) -> NativeCode | None:
-    """The entry that a file holds, put into memory; None where there is none that can be."""
+    """The entry that a file holds, put into memory; None where there is none.
+
+    Raises ``machine_code.UnloadableError`` where it cannot be put there: Numba loads it then.
+    """
     found = sealed.opened(file, root)
     if found is None:
         return None
@@ -70,19 +80,21 @@ def read(file: Path, root: Path) -> NativeCode | None:
     return loaded(symbol, returns, code)
 
 
-def loaded(symbol: str, returns: Sequence[str], code: bytes) -> NativeCode | None:
-    """The entry ``symbol`` of an object file, put into memory; None where that cannot be done here."""
-    if any(each not in _RESULTS for each in returns if each != _TUPLE):
-        return None
-    try:
-        address = machine_code.load(code)[symbol.encode()]
-    except (machine_code.UnloadableError, KeyError):
-        return None  # Numba loads it
-    return NativeCode(address, tuple(returns))
+def loaded(symbol: str, returns: Sequence[str], code: bytes) -> NativeCode:
+    """The entry ``symbol`` of an object file, put into memory. Raises ``machine_code.UnloadableError``."""
+    unknown = [each for each in returns if each not in _RESULTS and each != _TUPLE]
+    if unknown:
+        raise machine_code.UnloadableError(f"it returns {unknown[0]}")
+    functions = machine_code.load(code)
+    if symbol.encode() not in functions:
+        raise machine_code.UnloadableError(f"no function '{symbol}'")
+    return NativeCode(functions[symbol.encode()], tuple(returns))
 
 
 def keep(file: Path, root: Path, symbol: str, returns: Sequence[str], code: bytes) -> None:
-    """Write an entry; a folder that cannot be written costs the cache."""
+    """Write an entry, unless sources have changed meanwhile; a folder that cannot be written costs the cache."""
+    if not sources.are_as_read():
+        return
     try:
         sealed.make(file.parent)
         sealed.kept(file, json.dumps([symbol, [*returns]]).encode() + b"\n" + code)
@@ -100,7 +112,7 @@ def caller(code: NativeCode, words: Sequence[Any]) -> Callable[..., Any]:
         found, error = result(), ctypes.c_void_p()
         status = entry(ctypes.addressof(found), ctypes.addressof(error), *given)
         if status not in (_FINE, _NONE):
-            raise _raised(status, error.value)
+            raise raised(status, error.value)
         return read(found) if status != _NONE else None
 
     return call
@@ -116,7 +128,7 @@ def _result(returns: tuple[str, ...]) -> tuple[Any, Callable[[Any], Any]]:
     return made, lambda found: tuple([getattr(found, name) for name in names])
 
 
-def _raised(status: int, error: int | None) -> BaseException:
+def raised(status: int, error: int | None) -> BaseException:
     """What compiled code raised."""
     if status > 0 and error:
         told = _Error.from_address(error)
@@ -131,12 +143,14 @@ def _raised(status: int, error: int | None) -> BaseException:
 def _processor() -> str:
     """What code depends on beside its sources: the processor as the system describes it, and how Numba is set."""
     found = hashlib.sha256()
-    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+    with _PROCESSORS.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             if not line.strip():
                 break
             if line.startswith(("vendor_id", "cpu family", "model", "stepping", "flags")):
                 found.update(line.encode())
-    for name in sorted(name for name in os.environ if name.startswith(_SETTINGS)):
+    for name in sorted(name for name in os.environ if name.startswith(_SETTINGS) and name not in _WITHOUT_EFFECT):
         found.update(f"{name}={os.environ[name]}\n".encode())
+    with suppress(OSError):
+        found.update(_SETTINGS_FILE.read_bytes())
     return found.hexdigest()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from archsim.base import native
+from archsim.base.machine_code import UnloadableError
 from archsim.base.words import UnknownKindError, described, text_of
 
 
@@ -103,11 +104,14 @@ class Entry:
         """
         assert self.place is not None
         file = native.file_of(self.py_func, self.place, kinds)
-        found = native.read(file, self.place)
-        if found is None:
-            from archsim.base.linking import emitted
+        try:
+            found = native.read(file, self.place)
+            if found is None:
+                from archsim.base.linking import emitted
 
-            made = emitted(self.part, values, table=table)
-            native.keep(file, self.place, *made)
-            found = native.loaded(*made)
+                made = emitted(self.part, values, table=table)
+                native.keep(file, self.place, *made)
+                found = native.loaded(*made)
+        except UnloadableError:
+            return None
         return found

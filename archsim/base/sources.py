@@ -27,12 +27,23 @@ def digest(root: Path, maker: str, beside: tuple[Path, ...]) -> str:
     What was found is kept under the places, times and sizes of all files.
     """
     place = _place(root)
-    key = _state(root, maker)
+    key = _read[root, maker] = _state(root, maker)
     found = _remembered(place, key)
     if not found:
         found = _digest(root, maker, beside)
         _remember(place, key, found)
     return found
+
+
+_read: dict[tuple[Path, str], str] = {}  # in which state this process has found files
+
+
+def are_as_read() -> bool:
+    """Whether no file has changed since its digest was taken: a module that is imported later may have another text."""
+    try:
+        return all(_state(*of) == state for of, state in _read.items())
+    except OSError:
+        return False
 
 
 def _place(root: Path) -> Path | None:

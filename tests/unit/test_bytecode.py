@@ -56,6 +56,15 @@ def test_a_damaged_byte_costs_the_entry_or_the_store(path: Path) -> None:
     assert bytecode.BytecodeStore(path, "tree").find("module", STAMP) is None
 
 
+def test_what_is_damaged_is_not_written_again_as_sound(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+    store = bytecode.BytecodeStore(path, "tree")
+    store.keep("second", STAMP, compile("value = 8", "second.py", "exec"))
+    store.write()
+    found = bytecode.BytecodeStore(path, "tree")
+    assert found.find("module", STAMP) is None and found.find("second", STAMP) is not None
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
 def test_a_file_that_others_can_write_is_not_read(path: Path) -> None:
     path.chmod(0o666)

@@ -221,5 +221,5 @@ def test_what_cannot_be_is_refused(unmeasured: None) -> None:
     with pytest.raises(SimulationError, match="after"):
         model.submit(99, [Transfer(1, False, 0, 64)])
     large = replace(dram, capacity_bytes=1 << 50)
-    with pytest.raises(SimulationError, match="allowed below 1.1 s"):
+    with pytest.raises(SimulationError, match="less than 1.1 s: move it in smaller parts"):
         models(large)[0].submit(0, [Transfer(0, False, 0, 1 << 46)])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from archsim.base import entries, machine_code, native
+from archsim.base import entries, machine_code, native, sources
 from archsim.base.jit import entry, njit
 from archsim.base.parts import Entry
 from archsim.base.words import UnknownKindError, described, in_memory, text_of
@@ -99,6 +99,37 @@ def test_a_damaged_file_is_compiled_again(
     monkeypatch.setattr(entries, "_told", {})
     assert _counted(3) == 18 and native.read(file, place) is not None
     assert "compiled again" in capsys.readouterr().err
+
+
+@fits
+def test_what_cannot_be_put_into_memory_is_numbas_and_compiled_once(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(native._RESULTS, "int64")
+    assert _counted(3) == 18
+    assert len([*place.rglob("*.code")]) == len([*place.rglob("*.nbi")]) == 1
+    monkeypatch.setattr(_counted, "_calls", {})
+    monkeypatch.setattr(native, "keep", None)  # nothing is compiled again
+    assert _counted(3) == 18
+
+
+@fits
+def test_nothing_is_kept_when_sources_have_changed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "are_as_read", lambda: False)
+    assert _counted(3) == 18
+    assert not [*place.rglob("*.code")] and not [*place.rglob("*.nbi")]
+
+
+@fits
+def test_settings_of_numba_that_change_no_code_share_it(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = set()
+    for name in ("NUMBA_NUM_THREADS", "NUMBA_CACHE_DIR", "NUMBA_OPT"):
+        monkeypatch.setenv(name, "1")
+        native._processor.cache_clear()
+        files.add(native.file_of(_counted.py_func, place, ""))  # type: ignore[attr-defined]
+    monkeypatch.undo()
+    native._processor.cache_clear()
+    assert len(files) == 2
 
 
 @fits

@@ -16,6 +16,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tree with a folder of compiled functions, one that gives constants to it, and one that has nothing to do."""
     monkeypatch.setenv("ARCHSIM_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("ARCHSIM_NO_CACHE", raising=False)
+    monkeypatch.setattr(sources, "_read", {})
     texts = {
         "archsim/base/maker.py": "def njit(function): return function\n",
         "archsim/pe/loop.py": f"from {MAKER} import njit\nfrom archsim.ir.layout import WIDTH\n"
@@ -35,6 +36,13 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def digest(root: Path) -> str:
     return sources.digest(root, MAKER, (root / "archsim" / "base" / "maker.py",))
+
+
+def test_a_change_behind_the_digest_is_seen(root: Path) -> None:
+    digest(root)
+    assert sources.are_as_read()
+    (root / "archsim" / "pe" / "beside.py").write_text("LATER = 1\n")
+    assert not sources.are_as_read()
 
 
 @pytest.mark.parametrize(

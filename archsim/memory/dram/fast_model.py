@@ -188,7 +188,10 @@ class FastDram(DramInCode):
         device = self.dram.device
         work = sample.work_ps * k.SCALE
         if work > k.MOST_WORK:
-            raise SimulationError(f"DRAM: a transfer of {useful} B takes {sample.work_ps} ps; allowed below 1.1 s")
+            raise SimulationError(
+                f"DRAM: a transfer of {useful} B takes {sample.work_ps} ps; the fast model allows less than 1.1 s: "
+                "move it in smaller parts, or use --fidelity exact"
+            )
         bus_ps = self._clock.edge(sample.bursts * device.burst_cycles // device.buses)
         rows = sample.hits, sample.misses, sample.conflicts, sample.activates
         askers = (*[self._asker(asker) for asker in transfer.askers], NONE, NONE)[:2]

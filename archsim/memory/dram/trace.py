@@ -78,7 +78,7 @@ def replay(
     done = False
     with stretch("replaying", "requests", len(requests), done=lambda: int(progress[1])):
         while not done:
-            done = bool(run(rules[0], state, requests.view(REQUEST).reshape(-1), per_cycle, progress, planned, logs))
+            done = bool(run(rules, state, requests.view(REQUEST).reshape(-1), per_cycle, progress, planned, logs))
             for number in range(channels if log else 0):
                 kept[number].append(logs["rows"][number, : logs["count"][number]].copy())
             logs["count"] = 0

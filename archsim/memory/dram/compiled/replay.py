@@ -25,14 +25,16 @@ from archsim.memory.dram.compiled.select import next_at, plan, skip
 @entry
 @njit
 def replay(
-    rules: DramRules, channels: Any, requests: Any, per_cycle: int, progress: Any, planned: Any, logs: Any
+    all_rules: Any, channels: Any, requests: Any, per_cycle: int, progress: Any, planned: Any, logs: Any
 ) -> bool:
     """Serve requests until all are done (True) or a log may be full after the next cycle.
 
+    ``all_rules``: an array of one DramRules, as Python calls entries with arrays.
     ``requests``: Request records; their times are filled in. ``per_cycle``: of them that are offered in a cycle, over
     all channels. ``progress``: requests taken in, requests done, cycle of the next event; at first 0. ``planned``: each
     channel's next command, at first NONE. ``logs``: a Log for each.
     """
+    rules: DramRules = all_rules[0]
     taken, done, now, total, full = progress[0], progress[1], progress[2], requests.size, False
     while done < total and not full:
         for c in range(channels.size):
