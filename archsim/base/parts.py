@@ -52,6 +52,7 @@ class Entry:
         # what makes arrays needs Numba's runtime for them
         self._is_native = place is not None and native.FITS and not part.options["_nrt"]
         self._calls: dict[tuple[Any, ...], Callable[..., Any] | None] = {}
+        self._codes: dict[str, native.NativeCode | None] = {}  # by kinds: what is in memory stays there
         update_wrapper(self, part.py_func)
 
     @cached_property
@@ -88,7 +89,7 @@ class Entry:
         """Whether its machine code is there for some arguments: in this process or on disk."""
         if self.place is None or not self._is_native:
             return bool(self.dispatcher.is_there)
-        return bool(self._calls) or native.is_kept(self.py_func, self.place)
+        return bool(self._codes) or native.is_kept(self.py_func, self.place)
 
     def address(self, value: Any) -> int:
         """Where it lies for a table of such a value (``archsim.base.addressed``); it is compiled if need be."""
@@ -98,10 +99,16 @@ class Entry:
         return found.address if found is not None else self.dispatcher.address(value)
 
     def _found(self, kinds: str, values: Any, *, table: bool) -> native.NativeCode | None:
-        """The entry for such arguments, from disk or kept there now; None where it is not called with words.
+        """The entry for such arguments, put into memory once; None where it is not called with words.
 
         ``values``: the arguments, or the value that it finds in a ``table``.
         """
+        if kinds not in self._codes:
+            self._codes[kinds] = self._loaded(kinds, values, table=table)
+        return self._codes[kinds]
+
+    def _loaded(self, kinds: str, values: Any, *, table: bool) -> native.NativeCode | None:
+        """The same, from disk or kept there now."""
         assert self.place is not None
         file = native.file_of(self.py_func, self.place, kinds)
         try:

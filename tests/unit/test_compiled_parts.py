@@ -76,6 +76,7 @@ def unkept(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is compiled here is kept nowhere."""
     for each in (_called, _caller, _made):
         monkeypatch.setattr(each, "_calls", {})
+        monkeypatch.setattr(each, "_codes", {})
         monkeypatch.setattr(each, "place", None)
         monkeypatch.setattr(each, "_is_native", False)
 

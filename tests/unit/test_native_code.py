@@ -49,13 +49,21 @@ def _nothing(cells: Any) -> None:
     cells[0] += 1
 
 
+@entry
+@njit
+def _of_table(kind: Any, table: int, a: int, b: int, c: int) -> int:
+    """As entries of models are called, by address."""
+    return table + a + b + c
+
+
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Entries are kept in a folder of their own, and forgotten."""
-    for each in (_mixed, _counted, _nothing):
+    for each in (_mixed, _counted, _nothing, _of_table):
         monkeypatch.setattr(each, "place", tmp_path)
         monkeypatch.setattr(each, "_is_native", native.FITS)
         monkeypatch.setattr(each, "_calls", {})
+        monkeypatch.setattr(each, "_codes", {})
     return tmp_path
 
 
@@ -76,8 +84,22 @@ def test_what_is_kept_is_called_as_what_was_compiled(place: Path, monkeypatch: p
     first = called()
     (file,) = place.rglob("*.code")
     monkeypatch.setattr(_mixed, "_calls", {})
+    monkeypatch.setattr(_mixed, "_codes", {})
     monkeypatch.setattr(native, "keep", None)  # nothing is compiled again
     assert called() == first and [*place.rglob("*.code")] == [file]
+
+
+@fits
+def test_what_is_in_memory_is_not_put_there_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks for the address of an entry, or calls it with other values of the same kinds."""
+    loaded: list[bytes] = []
+    load = machine_code.load
+    monkeypatch.setattr(machine_code, "load", lambda code: loaded.append(code) or load(code))
+    addresses = {_of_table.address((np.zeros(2), number)) for number in range(3)}  # type: ignore[attr-defined]
+    assert len(addresses) == 1
+    _nothing(np.zeros(2))
+    _nothing(np.ones(3))
+    assert len(loaded) == 2
 
 
 @fits
@@ -96,6 +118,7 @@ def test_a_damaged_file_is_compiled_again(
     (file,) = place.rglob("*.code")
     file.write_bytes(damage(file.read_bytes()))
     monkeypatch.setattr(_counted, "_calls", {})
+    monkeypatch.setattr(_counted, "_codes", {})
     monkeypatch.setattr(entries, "_told", {})
     assert _counted(3) == 18 and native.read(file, place) is not None
     assert "compiled again" in capsys.readouterr().err
@@ -109,6 +132,7 @@ def test_what_cannot_be_put_into_memory_is_numbas_and_compiled_once(
     assert _counted(3) == 18
     assert len([*place.rglob("*.code")]) == len([*place.rglob("*.nbi")]) == 1
     monkeypatch.setattr(_counted, "_calls", {})
+    monkeypatch.setattr(_counted, "_codes", {})
     monkeypatch.setattr(native, "keep", None)  # nothing is compiled again
     assert _counted(3) == 18
 
