@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from archsim.base import sealed, sources
-from archsim.base.parts import Entry, Part
+from archsim.base.parts import CompiledEntry, Part
 
 OURS = (  # beside this file
     *("jit.py", "parts.py", "linking.py", "compiled.py", "sealed.py", "native.py", "machine_code.py", "words.py"),
@@ -74,7 +74,7 @@ def entry(part: _Function) -> _Function:
 
     An ``addressed`` one is called by its address (``archsim.base.addressed``).
     """
-    return cast(_Function, Entry(part, PLACE)) if isinstance(part, Part) else part
+    return cast(_Function, CompiledEntry(part, PLACE)) if isinstance(part, Part) else part
 
 
 addressed = entry
@@ -82,4 +82,4 @@ addressed = entry
 
 def is_found(function: Any) -> bool:
     """Whether the machine code of an entry is there, for some arguments: in this process or on disk."""
-    return isinstance(function, Entry) and function.is_there
+    return isinstance(function, CompiledEntry) and function.is_there

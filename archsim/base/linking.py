@@ -26,7 +26,6 @@ from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from archsim.base import compiled, entries, progress
-from archsim.base.parts import Part
 
 _LEVEL = 3  # of LLVM's optimisation
 
@@ -205,7 +204,7 @@ class EntryPoint(CPUDispatcher):
 
     _cache: Any
 
-    def __init__(self, part: Part, **options: Any) -> None:
+    def __init__(self, part: Any, **options: Any) -> None:
         super().__init__(part.py_func, targetoptions={**part.options, **options}, pipeline_class=EntryCompiler)
         self.part = part
 
@@ -243,7 +242,7 @@ class EntryPoint(CPUDispatcher):
         super().add_overload(cres)
 
 
-def kept_entry(part: Part, place: Path | None) -> EntryPoint:
+def kept_entry(part: Any, place: Path | None) -> EntryPoint:
     """What compiles an entry, and keeps it in the folder ``place``."""
     made = EntryPoint(part)
     if place is not None:
@@ -256,7 +255,7 @@ def _of_table(value: Any) -> tuple[Any, ...]:
     return (types.TypeRef(numba.typeof(value)), *[types.int64] * 4)
 
 
-def emitted(part: Part, values: Any, *, table: bool) -> tuple[str, list[str], bytes]:
+def emitted(part: Any, values: Any, *, table: bool) -> tuple[str, list[str], bytes]:
     """A part as an entry for such arguments, or for such a value in a ``table``: its name in its object file, what it
     returns, of a tuple all parts behind ``tuple``, and the file."""
     made = EntryPoint(part).compiled(_of_table(values) if table else tuple(map(numba.typeof, values)))

@@ -44,7 +44,7 @@ class Part:
         raise TypeError(f"{self.py_func.__qualname__} is called by compiled code alone: Python calls entries")
 
 
-class Entry:
+class CompiledEntry:
     """A part that Python calls too, kept in the folder ``place`` unless that is None."""
 
     def __init__(self, part: Part, place: Path | None) -> None:

@@ -11,7 +11,7 @@ from archsim.sim.program_tables import ProgramTables
 from archsim.sim.tokens import TokenArrival
 
 
-class Machine(Protocol):
+class ToldMachine(Protocol):
     """The compiled machine, as these ask and tell it (``sim.compiled_core.CompiledCore``)."""
 
     arena: Arena
@@ -33,7 +33,7 @@ class CoreFlow:
 class SlotsTaken:
     """The slots of a ring that a queue has taken, in the compiled machine (of ``sim.tokens.TokenCounter``)."""
 
-    def __init__(self, core: Machine, counter: int) -> None:
+    def __init__(self, core: ToldMachine, counter: int) -> None:
         self._core, self._counter = core, counter
 
     @property
@@ -46,7 +46,7 @@ class SlotsTaken:
 class CoreSink:
     """Where signals of a queue outside go."""
 
-    def __init__(self, core: Machine, kind: int, sink: int) -> None:
+    def __init__(self, core: ToldMachine, kind: int, sink: int) -> None:
         self._core, self._kind, self._sink = core, kind, sink
 
     def give(self, count: int, arrival: TokenArrival) -> None:
@@ -61,7 +61,7 @@ class Mover:
 
     __slots__ = ("_core", "_q", "moves")
 
-    def __init__(self, core: Machine, q: int) -> None:
+    def __init__(self, core: ToldMachine, q: int) -> None:
         self._core, self._q = core, q
         self.moves: dict[int, Any] = {}
 
@@ -79,7 +79,7 @@ class LegEnd:
 
     __slots__ = ("_core", "_layer", "_leg", "_q")
 
-    def __init__(self, core: Machine, q: int, leg: Any, layer: str) -> None:
+    def __init__(self, core: ToldMachine, q: int, leg: Any, layer: str) -> None:
         self._core, self._q, self._leg, self._layer = core, q, leg, layer
 
     def __call__(self, event: Event) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from archsim.base import entries, machine_code, native, sources
 from archsim.base.jit import entry, njit
-from archsim.base.parts import Entry
+from archsim.base.parts import CompiledEntry
 from archsim.base.words import UnknownKindError, described, in_memory, text_of
 
 fits = pytest.mark.skipif(not native.FITS, reason="object files of this machine are not read")
@@ -223,4 +223,4 @@ def test_what_has_no_words_is_left_to_numba(value: Any) -> None:
 def test_entries_stay_functions_of_their_names() -> None:
     made: Any = _mixed
     assert (made.__name__, made.__doc__) == ("_mixed", "What of each argument arrives.")
-    assert isinstance(made, Entry)
+    assert isinstance(made, CompiledEntry)
