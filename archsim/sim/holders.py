@@ -94,18 +94,14 @@ class Holders:
         local = np.where(waiter > 0, waiter - (least - 1), 0)
         width = int(local.max(initial=0)) + 1
         pairs = holder.astype(np.int64) * width + local
-        used = np.zeros(len(self._holders) * width, dtype=bool)
-        used[pairs] = True
-        found = np.flatnonzero(used)
-        numbers = np.zeros(len(used), dtype=np.int32)
-        numbers[found] = np.arange(len(found))
+        found, which = np.unique(pairs, return_inverse=True)  # a table of all pairs would be far larger than these
         local = found % width
         codes = self._codes(found // width, np.where(local > 0, local + (least - 1), 0))
-        after = np.arange(len(found), len(found) + len(states), dtype=np.int32)
+        after = np.arange(len(found), len(found) + len(states))
         return self._timeline(
             starts_ps,
             np.concatenate((codes, np.array([self._code_of(state) for state in states], dtype=np.int64))),
-            np.concatenate((numbers[pairs], after)),
+            np.concatenate((which, after)),
         )
 
     def _codes(self, holder: AnyArray, waiter: AnyArray) -> IntArray:

@@ -21,7 +21,8 @@ from mapper.search.space import Order, depth_choices, least_needs
 from mapper.tables import Geometry
 from mapper.work import Work, work
 
-MOST_BYTES = 256 << 20  # kept by a process
+ONE_RUN = 16 << 20  # bytes kept between the layers of one model
+MANY_POINTS = 256 << 20  # by whoever maps the same layers again and again
 UNITS = 8  # variants of which a layer's work is kept
 WORK_ARRAYS = 11  # of a unit's work, as large as the grid
 
@@ -111,30 +112,44 @@ class Tables:
             self.arrays.number += WORK_ARRAYS
 
 
-_kept: OrderedDict[str, Tables] = OrderedDict()
+@dataclass
+class _Shelf:
+    """The tables that are kept, the one that was asked for last at the end, and the bytes that they may take."""
+
+    tables: OrderedDict[str, Tables] = field(default_factory=OrderedDict)
+    most_bytes: int = ONE_RUN
+
+
+_shelf = _Shelf()
 
 
 def tables(problem: Problem, chip: ChipCosts, rules: Rules, strips: str = "", known: Geometry | None = None) -> Tables:
     """The tables of a problem; ``strips``, ``known`` as of ``build_grid``."""
     free = replace(rules, place="") if rules else ""
     key = digest([*content(problem), sides(problem, chip.architecture), free, strips])
-    if key not in _kept:
-        room = MOST_BYTES - kept_bytes()
-        while _kept and room < 0:
-            room += _kept.popitem(last=False)[1].size_bytes
-        _kept[key] = Tables(build_grid(problem, chip.architecture, rules, strips, known))
-    _kept.move_to_end(key)
-    return _kept[key].of(problem)
+    kept = _shelf.tables
+    if key not in kept:
+        room = _shelf.most_bytes - kept_bytes()
+        while kept and room < 0:
+            room += kept.popitem(last=False)[1].size_bytes
+        kept[key] = Tables(build_grid(problem, chip.architecture, rules, strips, known))
+    kept.move_to_end(key)
+    return kept[key].of(problem)
+
+
+def keep(most_bytes: int) -> None:
+    """Let all tables together take so many bytes from now on."""
+    _shelf.most_bytes = most_bytes
 
 
 def kept_bytes() -> int:
     """About what all tables take that are kept."""
-    return sum(each.size_bytes for each in _kept.values())
+    return sum(each.size_bytes for each in _shelf.tables.values())
 
 
 def forget() -> None:
     """Keep none."""
-    _kept.clear()
+    _shelf.tables.clear()
 
 
 def _units(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> str:

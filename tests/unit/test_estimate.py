@@ -110,7 +110,7 @@ def test_tables_of_layers_are_kept_within_their_room(monkeypatch: pytest.MonkeyP
     for text in ("128 KiB", "4 MiB", "512 KiB"):
         estimated(Job("squeezenet", "edge_npu", values={"l1.size": text, "vpu.lanes": 32}))
     before = kept.kept_bytes()
-    monkeypatch.setattr(kept, "MOST_BYTES", 0)
+    monkeypatch.setattr(kept._shelf, "most_bytes", 0)
     assert estimated(Job("squeezenet", "edge_npu", values=values)) == alone
     assert 0 < kept.kept_bytes() < min(size, before) / 4
 
@@ -120,7 +120,7 @@ def test_what_tables_take_is_counted_as_they_come(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ARCHSIM_NO_CACHE", "1")  # with mappings from the cache nothing is searched
     kept.forget()
     estimated(Job("eye_tracking", "edge_npu"))
-    found = list(kept._kept.values())
+    found = list(kept._shelf.tables.values())
     assert found and kept.kept_bytes() > 0
     for each in found:
         arrays = sum(map(len, each.sizes.values())) + kept.WORK_ARRAYS * len(each.done)
@@ -134,7 +134,7 @@ def test_the_oldest_work_of_a_layers_units_gives_way(monkeypatch: pytest.MonkeyP
     lanes = range(16, 16 + kept.UNITS + 1)
     for number in (*lanes, lanes[0]):
         estimated(Job("eye_tracking", "edge_npu", values={"vpu.lanes": number}))
-    full = [each for each in kept._kept.values() if len(each.done) == kept.UNITS]
+    full = [each for each in kept._shelf.tables.values() if len(each.done) == kept.UNITS]
     assert full
     for each in full:
         arrays = sum(map(len, each.sizes.values())) + kept.WORK_ARRAYS * len(each.done)

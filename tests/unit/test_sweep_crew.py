@@ -150,14 +150,14 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
 
 def test_tables_of_earlier_points_give_way_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     def needy(*_: object) -> dict[str, object]:
-        if kept._kept:
+        if kept._shelf.tables:
             raise MemoryError
         return {}
 
-    monkeypatch.setitem(kept._kept, "left", cast(kept.Tables, None))
+    monkeypatch.setitem(kept._shelf.tables, "left", cast(kept.Tables, None))
     monkeypatch.setattr(worker, "_summary", needy)
     monkeypatch.setattr(worker, "scalars", lambda summary: summary)
-    assert work(SweepTask("k", 0, SweepModel("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._kept
+    assert work(SweepTask("k", 0, SweepModel("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._shelf.tables
 
 
 def test_a_fault_of_our_own_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

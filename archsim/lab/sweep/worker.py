@@ -64,6 +64,7 @@ def work(task: SweepTask) -> SweepRow:
     from mapper.search import kept
 
     began = _cpu_s()
+    kept.keep(kept.MANY_POINTS)
     if task.memory_bytes is not None:
         limit_memory(task.memory_bytes)
     row = None
