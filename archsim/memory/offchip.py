@@ -22,7 +22,7 @@ from archsim.ir.rows import Bandwidth
 from archsim.memory.dram.constant import ConstantRateMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
-from archsim.memory.dram.in_code import DramInCode
+from archsim.memory.dram.in_code import DramInCode, DramPartInCode
 from archsim.memory.dram.interface import BurstAsker, DramModel, RowList, Transfer, TransferCompletion
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event, EventLoop
@@ -74,7 +74,7 @@ class OffChip:
         if isinstance(model, DramInCode):
             model.is_traced = tally.is_traced
         self._port_requests = spec.control.requests
-        self._burst_bytes = model.dram.device.burst_bytes if isinstance(model, DramInCode) else 0
+        self._burst_bytes = model.dram.device.burst_bytes if isinstance(model, DramPartInCode) else 0
 
     def submit(
         self,
@@ -126,7 +126,7 @@ class OffChip:
         """The transfer with those who offer so many bursts of it a cycle and no more."""
         askers: tuple[BurstAsker, ...] = () if engine is None else (engine,)
         model = self.model
-        if self._port_requests is not None and isinstance(model, DramInCode):
+        if self._port_requests is not None and isinstance(model, DramPartInCode):
             askers += (BurstAsker(("port", port), self._port_requests, model.dram.device.clock_hz),)
         return replace(transfer, askers=askers) if askers else transfer
 

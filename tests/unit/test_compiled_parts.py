@@ -157,6 +157,13 @@ ENTRIES = {
         "serve.advance",
         "slots.submit",
     ],
+    ("run", "eye_tracking", "--on", "scalesim_32x32"): [
+        "compiled.clocks_at",
+        "compiled.ended_before",
+        "compiled.run_queues",
+        "constant_rate.advance",
+        "constant_rate.submit",
+    ],
     ("noc", "--topology", "mesh", "--shape", "2x2", "--rates", "0.1"): ["run.run"],
 }
 

@@ -12,7 +12,7 @@ from archsim.base.errors import NotBuiltError, ProgramError
 from archsim.ir.activity import Activity
 from archsim.ir.program import Affine, Clip, Command, CommandLoop, Extent, Region
 from archsim.ir.rows import Bandwidth
-from archsim.memory.dram.constant import ConstantRateMemory
+from archsim.memory import offchip
 from archsim.memory.dram.interface import Transfer
 from archsim.system import simulate
 from tests.laws.builders import (
@@ -31,6 +31,7 @@ from tests.laws.builders import (
     tokens,
     vector,
 )
+from tests.oracles.constant_rate import ConstantRateOracle
 
 TENSORS = (
     tensor("x", "din", base=512),
@@ -53,13 +54,13 @@ def counts(activity: Activity, part: str) -> dict[str, int]:
 def transfers(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Transfer]]:
     """Everything handed to constant-rate memories: (time, transfer)."""
     seen: list[tuple[int, Transfer]] = []
-    submit = ConstantRateMemory.submit
 
-    def recording(self: ConstantRateMemory, at_ps: int, batch: Sequence[Transfer]) -> None:
-        seen.extend((at_ps, transfer) for transfer in batch)
-        submit(self, at_ps, batch)
+    class Recording(ConstantRateOracle):
+        def submit(self, at_ps: int, batch: Sequence[Transfer]) -> None:
+            seen.extend((at_ps, transfer) for transfer in batch)
+            super().submit(at_ps, batch)
 
-    monkeypatch.setattr(ConstantRateMemory, "submit", recording)
+    monkeypatch.setattr(offchip, "ConstantRateMemory", Recording)
     return seen
 
 

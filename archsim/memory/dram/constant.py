@@ -6,76 +6,59 @@ stream of n transfers ends at ceil(sum of bytes / rate) and not n roundings late
 time. Empty transfers do not wait for the port. There are no bursts: a move is one request, however many may be
 ``outstanding``. Rows come to the port one by one when their engine asks for them; of one instant, those of transfers
 under way come before new ones.
+
+Compiled code keeps the time (compiled/constant_rate.py), as whole picoseconds and a rest over the denominator of
+picoseconds per byte; this class tells it how long each shape and each row is on the port.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+
+from archsim.base.arrays import IntArray
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.units import PS_PER_S
-from archsim.memory.dram.interface import DramCounters, RowList, Transfer, TransferCompletion, useful_bytes
-from archsim.sim.clock import ClockDomain
+from archsim.memory.dram import constant_state
+from archsim.memory.dram.compiled import constant_records as k
+from archsim.memory.dram.compiled.records import NEVER, USEFUL_READ, USEFUL_WRITTEN
+from archsim.memory.dram.in_code import DramInCode
+from archsim.memory.dram.interface import DramCounters, RowList, Transfer, useful_bytes
+from archsim.memory.dram.region_records import folded
 
-NEVER_PS = 1 << 62
-
-
-@dataclass(slots=True)
-class _UnderWay:
-    """A list of rows: the next one, when it is asked for, and when those end that are under way."""
-
-    transfer: Transfer
-    rows: RowList
-    order: int
-    sizes: list[list[int]]
-    asked_ps: int
-    row: int = -1
-    first_ps: int | None = None
-    last_ps: int = 0
-    ends_ps: deque[int] = field(default_factory=deque)
-
-    def step(self) -> None:
-        """On to the next row."""
-        clock = ClockDomain(self.rows.engine_hz)
-        edge = clock.cycle(self.asked_ps) + self.rows.setup_cycles
-        if len(self.ends_ps) == self.transfer.outstanding:
-            edge = max(edge, clock.cycle(self.ends_ps.popleft()))
-        self.asked_ps = clock.edge(edge)
-        self.row += 1
+DAYS = NEVER // PS_PER_S // 86_400
 
 
-class ConstantRateMemory:
+class ConstantRateMemory(DramInCode):
     """The DRAM interface with a constant rate: what exact relations of a pipeline are tested on.
 
     ``bytes_per_ps``: exact rate of the port shared by reads and writes, None for infinite; ``latency_ps`` is
-    added to each transfer without holding the port. Raises ConfigError on a rate <= 0 or a negative latency.
+    added to each transfer without holding the port. Raises ConfigError on a rate <= 0, one whose numerator has more
+    than 62 bits, or a latency that is negative or has more.
     """
 
     fidelity: ClassVar[str] = "constant_rate"
 
     def __init__(self, bytes_per_ps: Fraction | None, latency_ps: int = 0) -> None:
+        from archsim.memory.dram.compiled import constant_rate  # the compiler is slow to import: only now
+
         if bytes_per_ps is not None and bytes_per_ps <= 0:
             raise ConfigError(
                 f"constant-rate memory: bytes_per_ps: found {bytes_per_ps}; allowed > 0, or None for infinite"
             )
-        if latency_ps < 0:
-            raise ConfigError(f"constant-rate memory: latency_ps: found {latency_ps}; allowed >= 0")
+        if not 0 <= latency_ps < NEVER:
+            raise ConfigError(f"constant-rate memory: latency_ps: found {latency_ps}; allowed >= 0 and < 2^62")
         self._ps_per_byte = Fraction(0) if bytes_per_ps is None else 1 / Fraction(bytes_per_ps)
-        self._latency_ps = latency_ps
-        self._port_free = Fraction(0)
-        self._port_busy = Fraction(0)
-        self._submitted_ps = self._now_ps = 0
-        self._submitted = 0
-        self._ending: list[tuple[int, int, TransferCompletion]] = []
-        self._asking: list[tuple[int, int, _UnderWay]] = []
-        self._moved = {False: 0, True: 0}
-        self._count = {False: 0, True: 0}
+        if self._ps_per_byte.denominator >= NEVER:
+            raise ConfigError(
+                f"constant-rate memory: bytes_per_ps: found {bytes_per_ps}; allowed numerators below 2^62: "
+                "state the bandwidth with fewer digits"
+            )
+        initial = constant_state.initial(self._ps_per_byte.denominator, latency_ps)
+        super().__init__(initial, (constant_rate.submit, constant_rate.advance))
 
     @property
     def peak_bytes_per_s(self) -> Fraction | None:
@@ -86,46 +69,6 @@ class ConstantRateMemory:
         """At the port's rate."""
         return math.floor(size_bytes * self._ps_per_byte)
 
-    def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
-        """Queue the transfers on the port in the given order; raises SimulationError when ``at_ps`` is in the past."""
-        reached_ps = max(self._now_ps, self._submitted_ps)
-        if at_ps < reached_ps:
-            raise SimulationError(f"memory: transfer submitted at {at_ps} ps, after it reached {reached_ps} ps")
-        self._submitted_ps = at_ps
-        self._ask(at_ps)
-        for transfer in transfers:
-            if transfer.rows is not None:
-                self._begin(at_ps, transfer, transfer.rows)
-                self._ask(at_ps)
-            else:
-                self._end(self._submitted, self._serve(at_ps, transfer))
-            self._submitted += 1
-
-    def advance(self, until_ps: int) -> list[TransferCompletion]:
-        """All completions of the first instant <= ``until_ps`` that has one, or []."""
-        if until_ps < self._now_ps:
-            raise SimulationError(f"memory: told to run to {until_ps} ps, already at {self._now_ps} ps")
-        while self._asking and self._asking[0][0] <= min(until_ps, self._first_end_ps()):
-            self._ask(self._asking[0][0])
-        instant = self._first_end_ps()
-        if instant > until_ps:
-            self._now_ps = until_ps
-            return []
-        completions = []
-        while self._ending and self._ending[0][0] == instant:
-            completions.append(heapq.heappop(self._ending)[2])
-        for completion in completions:
-            self._moved[completion.write] += completion.useful_bytes
-            self._count[completion.write] += 1
-        self._now_ps = instant
-        return completions
-
-    def next_event_ps(self) -> int | None:
-        """A lower bound of the next completion; None when nothing is under way."""
-        if not self._ending and not self._asking:
-            return None
-        return min([self._first_end_ps(), *(asking[0] for asking in self._asking[:1])])
-
     @property
     def rank_refreshes(self) -> int:
         """It has none."""
@@ -134,87 +77,83 @@ class ConstantRateMemory:
     def entry(self, at_ps: int, *, align: bool) -> bytes:
         """For how long the port is still busy."""
         self.advance(at_ps)
-        return str(max(Fraction(0), self._port_free - at_ps)).encode()
+        return str(max(Fraction(0), self._on_port(k.FREE_PS) - at_ps)).encode()
 
     @property
     def stats(self) -> DramCounters:
         """Totals of completed transfers; a transfer counts as one burst and its pins carry the useful bytes alone."""
+        header = self._state.header
+        reads, writes, read_bytes, write_bytes = header[[k.READS, k.WRITES, USEFUL_READ, USEFUL_WRITTEN]].tolist()
         return DramCounters(
-            reads=self._count[False],
-            writes=self._count[True],
-            read_bytes=self._moved[False],
-            write_bytes=self._moved[True],
-            useful_read_bytes=self._moved[False],
-            useful_write_bytes=self._moved[True],
+            reads=reads,
+            writes=writes,
+            read_bytes=read_bytes,
+            write_bytes=write_bytes,
+            useful_read_bytes=read_bytes,
+            useful_write_bytes=write_bytes,
             row_hits=0,
             row_misses=0,
             row_conflicts=0,
             activates=0,
             refreshes=0,
             open_ps=0,
-            busy_ps=(math.ceil(self._port_busy),),
+            busy_ps=(math.ceil(self._on_port(k.BUSY_PS)),),
         )
 
-    def _first_end_ps(self) -> int:
-        return self._ending[0][0] if self._ending else NEVER_PS
+    def _on_port(self, at: int) -> Fraction:
+        """A time on the port."""
+        whole, parts = self._state.header[at : at + 2].tolist()
+        return Fraction(whole * self._ps_per_byte.denominator + parts, self._ps_per_byte.denominator)
 
-    def _begin(self, at_ps: int, transfer: Transfer, rows: RowList) -> None:
-        sizes: list[list[int]] = [[] for _ in range(rows.count)]
-        for row, size_bytes in zip(rows.row.tolist(), rows.sizes.tolist(), strict=True):
-            sizes[row].append(size_bytes)
-        job = _UnderWay(transfer, rows, self._submitted, sizes, at_ps)
-        job.step()
-        heapq.heappush(self._asking, (job.asked_ps, job.order, job))
+    # ---- what the compiled code asks for
 
-    def _ask(self, until_ps: int) -> None:
-        """Serve the rows that are asked for up to ``until_ps``."""
-        while self._asking and self._asking[0][0] <= until_ps:
-            at_ps, order, job = heapq.heappop(self._asking)
-            ended_ps = at_ps
-            for size_bytes in job.sizes[job.row]:
-                start, end = self._on_port(at_ps, size_bytes)
-                ended_ps = math.ceil(end) + self._latency_ps
-                job.first_ps = math.ceil(start) + self._latency_ps if job.first_ps is None else job.first_ps
-            job.last_ps = max(job.last_ps, ended_ps)
-            job.ends_ps.append(ended_ps)
-            if job.row + 1 < job.rows.count:
-                job.step()
-                heapq.heappush(self._asking, (job.asked_ps, order, job))
-            else:
-                first_ps = job.last_ps if job.first_ps is None else job.first_ps
-                size = useful_bytes(job.transfer)
-                self._end(order, _completion(job.transfer, size, first_ps, job.last_ps, at_ps))
+    def make_room(self) -> None:
+        """Make what room the compiled code lacks. Raises SimulationError where a transfer ends too late, or all of
+        them have too many bytes."""
+        lacks = self._state.header[k.LACKS]
+        if lacks == k.TIME:
+            raise SimulationError(f"constant-rate memory: a transfer ends at 2^62 ps ({DAYS} days) or later")
+        if lacks == k.BYTES:
+            raise SimulationError("constant-rate memory: transfers have 2^62 B or more in all")
+        more = constant_state.with_slots if lacks == k.SLOTS else constant_state.with_trace
+        self._tell(more(self._state))
 
-    def _end(self, order: int, completion: TransferCompletion) -> None:
-        heapq.heappush(self._ending, (completion.time_ps, order, completion))
+    def _add_shape(self, number: int, transfer: Transfer) -> None:
+        if min(transfer.run_bytes, *transfer.extents, 0) < 0:
+            raise SimulationError(f"DRAM: malformed {transfer}; allowed run_bytes >= 0, extents >= 0")
+        useful = useful_bytes(transfer)
+        row = transfer.write, useful, *self._time(useful)
+        self._tell(constant_state.with_shape(self._state, number, row))
 
-    def _on_port(self, at_ps: int, size_bytes: int) -> tuple[Fraction, Fraction]:
-        """From when to when bytes are on the port."""
-        start = Fraction(at_ps)
-        if size_bytes:
-            start = max(start, self._port_free)
-            self._port_free = start + size_bytes * self._ps_per_byte
-            self._port_busy += size_bytes * self._ps_per_byte
-        return start, start + size_bytes * self._ps_per_byte
+    def _staged(self, transfer: Transfer, rows: RowList) -> int:
+        """Where the words of a list begin."""
+        _, _, _, useful = folded(transfer, NEVER)
+        if rows.engine_hz > PS_PER_S or rows.setup_cycles >= NEVER:
+            raise SimulationError(
+                f"constant-rate memory: rows asked for at {rows.engine_hz} Hz, {rows.setup_cycles} cycles apart; "
+                "allowed up to 10^12 Hz, below 2^62 cycles"
+            )
+        most = min(transfer.outstanding or rows.count, rows.count)
+        width = k.LIST_WIDTH + k.ROW_WIDTH * rows.count
+        head = width, transfer.write, useful, rows.count, most, rows.setup_cycles, rows.engine_hz
+        words = np.concatenate([np.array(head, np.int64), self._rows(rows).reshape(-1)])
+        state, first = constant_state.with_list(self._state, words)
+        self._tell(state)
+        return first
 
-    def _serve(self, at_ps: int, transfer: Transfer) -> TransferCompletion:
-        size_bytes = useful_bytes(transfer)
-        start, end = self._on_port(at_ps, size_bytes)
-        latency_ps = self._latency_ps
-        return _completion(transfer, size_bytes, math.ceil(start) + latency_ps, math.ceil(end) + latency_ps, 0)
+    def _rows(self, rows: RowList) -> IntArray:
+        """Bytes of each row, and how long they are on the port."""
+        sizes = np.zeros(rows.count, np.int64)
+        np.add.at(sizes, rows.row, rows.sizes)
+        unlike, places = np.unique(sizes, return_inverse=True)
+        return np.array([(size, *self._time(size)) for size in unlike.tolist()], np.int64)[places]
 
-
-def _completion(transfer: Transfer, size_bytes: int, first_ps: int, last_ps: int, asked_ps: int) -> TransferCompletion:
-    return TransferCompletion(
-        id=transfer.id,
-        time_ps=last_ps,
-        first_beat_ps=first_ps,
-        write=transfer.write,
-        useful_bytes=size_bytes,
-        pin_bytes=size_bytes,
-        row_hits=0,
-        row_misses=0,
-        row_conflicts=0,
-        activates=0,
-        asked_ps=asked_ps,
-    )
+    def _time(self, size_bytes: int) -> tuple[int, int]:
+        """How long bytes are on the port: picoseconds, and parts of one."""
+        whole, parts = divmod(size_bytes * self._ps_per_byte.numerator, self._ps_per_byte.denominator)
+        if max(whole, size_bytes) >= NEVER:
+            raise SimulationError(
+                f"constant-rate memory: a transfer of {size_bytes} B takes {whole} ps; "
+                f"allowed below 2^62 of both ({DAYS} days)"
+            )
+        return whole, parts

@@ -19,13 +19,13 @@ from archsim.memory.dram.compiled.records import (
     USEFUL_READ,
     USEFUL_WRITTEN,
 )
-from archsim.memory.dram.in_code import DramInCode
+from archsim.memory.dram.in_code import DramPartInCode
 from archsim.memory.dram.interface import DramCounters, RowList, Transfer
 from archsim.memory.dram.region_records import listed_words, shape_words
 from archsim.sim.clock import ClockDomain
 
 
-class DramController(DramInCode):
+class DramController(DramPartInCode):
     """All channels of a DRAM part (fidelity ``exact``).
 
     ``interleave_bytes``: contiguous bytes on one channel, a power of two >= the burst; default one burst, so that the

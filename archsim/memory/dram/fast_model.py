@@ -32,7 +32,7 @@ from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
 from archsim.memory.dram import fast_state
 from archsim.memory.dram.compiled import fast_records as k
 from archsim.memory.dram.compiled.records import NONE, USEFUL_READ, USEFUL_WRITTEN
-from archsim.memory.dram.in_code import DramInCode
+from archsim.memory.dram.in_code import DramPartInCode
 from archsim.memory.dram.interface import BurstAsker, DramCounters, RowList, Transfer, useful_bytes
 from archsim.memory.dram.patterns import TransferPattern
 from archsim.memory.dram.region_records import bursts_touched, folded, most_bursts, region_at_0
@@ -42,7 +42,7 @@ from archsim.sim.clock import ClockDomain
 _NOTHING = PatternSample(0, 0, 0, 0, 0, 0)
 
 
-class FastDram(DramInCode):
+class FastDram(DramPartInCode):
     """The DRAM interface at measured rates (fidelity ``fast``); arguments as DramController."""
 
     fidelity: ClassVar[str] = "fast"

@@ -26,13 +26,12 @@ class DramInCode(ABC):
     """A DRAM model in compiled code; ``state``: its arrays, a NamedTuple with header, completions, charged and moved.
 
     ``entries``: those to submit and to advance. A model adds: shapes (``_add_shape``), lists of rows (``_staged``) and
-    room (``_make_room``); and what it counts.
+    room (``make_room``); and what it counts.
     """
 
-    def __init__(self, dram: DramMemory, state: Any, entries: tuple[Any, Any]) -> None:
+    def __init__(self, state: Any, entries: tuple[Any, Any]) -> None:
         from archsim.base.addressed import WordTable, called  # the compiler is slow to import: only now
 
-        self.dram = dram
         self._table = WordTable(state)
         self._called = called
         self._addresses = self._table.entry(entries[0]), self._table.entry(entries[1])
@@ -41,11 +40,6 @@ class DramInCode(ABC):
         self._askers: dict[BurstAsker, int] = {}
         self._submitted_ps = 0
         self.is_traced = False
-
-    @property
-    def peak_bytes_per_s(self) -> Fraction:
-        """Of the data pins of all channels."""
-        return Fraction(self.dram.peak_bytes_per_s)
 
     def submit(self, at_ps: int, transfers: Sequence[Transfer]) -> None:
         """Hand over all transfers of the instant ``at_ps``, in service order; seen at the first edge after it.
@@ -66,8 +60,7 @@ class DramInCode(ABC):
             rest = rows[taken:]
             taken += self._submit(self._table.address, at_ps, rest.ctypes.data, len(rest))
             if taken < len(rows):
-                folded(transfers[taken], self.dram.capacity_bytes)
-                self.make_room()
+                self._make_room_for(transfers[taken])
 
     def advance(self, until_ps: int) -> list[TransferCompletion]:
         """Run to the first instant <= ``until_ps`` with a completion and return all of that instant, or []."""
@@ -117,15 +110,6 @@ class DramInCode(ABC):
         """Transfers for layers, if it ``is_traced``: (transfers, 9) the fields of a Bandwidth behind its memory."""
         return self._state.moved[: int(self._state.header[MOVED])]
 
-    def make_room(self) -> None:
-        """Make what room the compiled code lacks, or find what it does not know.
-
-        Raises SimulationError for a transfer that leaves the memory.
-        """
-        if self._state.header[OUTSIDE]:
-            raise SimulationError(f"DRAM: a transfer leaves the memory of {self.dram.capacity_bytes} B")
-        self._make_room()
-
     def shape(self, transfer: Transfer) -> int:
         """The number of the shape of a transfer, wherever it begins. Raises SimulationError for a malformed one."""
         of_region = transfer.write, transfer.run_bytes, transfer.extents, transfer.strides
@@ -147,8 +131,15 @@ class DramInCode(ABC):
         """Where a list lies that is to be submitted."""
 
     @abstractmethod
-    def _make_room(self) -> None:
-        """Make what room the compiled code lacks."""
+    def make_room(self) -> None:
+        """Make what room the compiled code lacks, or find what it does not know.
+
+        Raises SimulationError for a transfer that cannot be.
+        """
+
+    def _make_room_for(self, transfer: Transfer) -> None:
+        """Make the room that a transfer lacks. Raises SimulationError, which names it, where it cannot be."""
+        self.make_room()
 
     @property
     def _state(self) -> Any:
@@ -163,6 +154,36 @@ class DramInCode(ABC):
     def _now_ps(self) -> int:
         """The time reached."""
         return int(self._state.header[NOW_PS])
+
+
+class DramPartInCode(DramInCode):
+    """The model of a part with channels, bursts and a capacity."""
+
+    def __init__(self, dram: DramMemory, state: Any, entries: tuple[Any, Any]) -> None:
+        super().__init__(state, entries)
+        self.dram = dram
+
+    @property
+    def peak_bytes_per_s(self) -> Fraction:
+        """Of the data pins of all channels."""
+        return Fraction(self.dram.peak_bytes_per_s)
+
+    def make_room(self) -> None:
+        """Make what room the compiled code lacks, or find what it does not know.
+
+        Raises SimulationError for a transfer that leaves the memory.
+        """
+        if self._state.header[OUTSIDE]:
+            raise SimulationError(f"DRAM: a transfer leaves the memory of {self.dram.capacity_bytes} B")
+        self._make_room()
+
+    @abstractmethod
+    def _make_room(self) -> None:
+        """Make what room the compiled code lacks."""
+
+    def _make_room_for(self, transfer: Transfer) -> None:
+        folded(transfer, self.dram.capacity_bytes)
+        self.make_room()
 
 
 def _completion(

@@ -35,7 +35,7 @@ SLOTS, KINDS, LISTS, CROWDS, DIVISIONS, TRACE = range(6)  # what LACKS says
 # ---- tables
 
 JOB_WIDTH = 9
-# the next one and the one before in the list that it is in; by what that is sorted: the work done in all at which it is
+# as ``sorted_slots`` has it, then what is the model's own; the key of its list is the work done in all at which it is
 # through, then when it ends
 JOB_NEXT, JOB_BEFORE, JOB_KEY, JOB_ORDER, JOB_START_PS, JOB_KIND, JOB_TICKET, JOB_LAYER, JOB_ASKED_PS = range(JOB_WIDTH)
 

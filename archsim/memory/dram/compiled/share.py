@@ -15,12 +15,13 @@ from archsim.base.jit import addressed, njit
 from archsim.base.units import PS_PER_S
 from archsim.memory.dram.compiled import crowds
 from archsim.memory.dram.compiled import fast_records as k
+from archsim.memory.dram.compiled.charges import charge
 from archsim.memory.dram.compiled.clock import scaled
 from archsim.memory.dram.compiled.fast_rates import floor_of
 from archsim.memory.dram.compiled.fast_records import FastState
 from archsim.memory.dram.compiled.kinds import kind_of
 from archsim.memory.dram.compiled.records import MOVED, NEVER, NONE, NOW_PS, TRACES, USEFUL_READ
-from archsim.memory.dram.compiled.slots import charge
+from archsim.memory.dram.compiled.sorted_slots import insert, take_first
 
 
 @addressed
@@ -97,7 +98,7 @@ def _begin(state: FastState, row: int, at_ps: int) -> bool:
     else:
         job[k.JOB_KEY] = header[k.WORK] + kind[k.KIND_WORK]
         crowds.join(state, number)
-        _insert(state, k.SERVED, slot)
+        insert(state.header, state.jobs, k.SERVED, slot)
     return True
 
 
@@ -174,7 +175,7 @@ def _retire(state: FastState, now_ps: int) -> bool:
     if not _progress(state, now_ps):
         return False
     header = state.header
-    slot = _take_first(state, k.SERVED)
+    slot = take_first(state.header, state.jobs, k.SERVED)
     job = state.jobs[slot]
     header[k.WORK] = max(header[k.WORK], job[k.JOB_KEY])
     kind = job[k.JOB_KIND]
@@ -191,7 +192,7 @@ def _end(state: FastState, slot: int, time_ps: int) -> None:
     job[k.JOB_KEY] = _edge_after(state, time_ps)
     latency_ps = header[k.READ_LATENCY + kind[k.KIND_WRITE]]
     job[k.JOB_START_PS] = min(job[k.JOB_KEY], job[k.JOB_START_PS] + latency_ps)
-    _insert(state, k.ENDING, slot)
+    insert(state.header, state.jobs, k.ENDING, slot)
     header[k.READS + kind[k.KIND_WRITE]] += kind[k.KIND_PIN_BYTES] // header[k.BURST_BYTES]
     header[USEFUL_READ + kind[k.KIND_WRITE]] += kind[k.KIND_USEFUL]
     for n in range(4):  # hits, misses, conflicts, activates
@@ -218,7 +219,7 @@ def _collect(state: FastState, until_ps: int) -> int:
     header, count = state.header, 0
     instant = _end_ps(state)
     while instant <= until_ps and _end_ps(state) == instant:
-        slot = _take_first(state, k.ENDING)
+        slot = take_first(state.header, state.jobs, k.ENDING)
         job, row = state.jobs[slot], state.completions[count]
         kind = state.kinds[job[k.JOB_KIND]]
         row[0], row[1], row[2] = job[k.JOB_TICKET], instant, job[k.JOB_START_PS]
@@ -230,42 +231,3 @@ def _collect(state: FastState, until_ps: int) -> int:
         job[k.JOB_NEXT], header[k.FREE] = header[k.FREE], slot
         count += 1
     return count
-
-
-@njit
-def _insert(state: FastState, first: int, slot: int) -> None:
-    """Put a transfer into the sorted list of which the header says the first one and, behind that, the last one."""
-    header, jobs = state.header, state.jobs
-    before, after = header[first + 1], NONE
-    while before != NONE and _is_before(jobs, slot, before):
-        before, after = jobs[before, k.JOB_BEFORE], before
-    jobs[slot, k.JOB_BEFORE], jobs[slot, k.JOB_NEXT] = before, after
-    if before == NONE:
-        header[first] = slot
-    else:
-        jobs[before, k.JOB_NEXT] = slot
-    if after == NONE:
-        header[first + 1] = slot
-    else:
-        jobs[after, k.JOB_BEFORE] = slot
-
-
-@njit
-def _is_before(jobs: Any, one: int, other: int) -> bool:
-    if jobs[one, k.JOB_KEY] != jobs[other, k.JOB_KEY]:
-        return bool(jobs[one, k.JOB_KEY] < jobs[other, k.JOB_KEY])
-    return bool(jobs[one, k.JOB_ORDER] < jobs[other, k.JOB_ORDER])
-
-
-@njit
-def _take_first(state: FastState, first: int) -> int:
-    """Take the first transfer out of a list."""
-    header, jobs = state.header, state.jobs
-    slot = header[first]
-    after = jobs[slot, k.JOB_NEXT]
-    header[first] = after
-    if after == NONE:
-        header[first + 1] = NONE
-    else:
-        jobs[after, k.JOB_BEFORE] = NONE
-    return int(slot)

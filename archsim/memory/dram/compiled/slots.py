@@ -11,17 +11,16 @@ from archsim.base import served
 from archsim.base.addressed import value_at, word_at
 from archsim.base.jit import addressed, inlined, njit
 from archsim.memory.dram.compiled.bounds import meet
+from archsim.memory.dram.compiled.charges import charge
 from archsim.memory.dram.compiled.clock import cycle, edge
 from archsim.memory.dram.compiled.intake import enlist
 from archsim.memory.dram.compiled.records import (
     LISTED,
-    MOVED,
     NONE,
     OUTSIDE,
     REQUEST_WORDS,
     RUN,
     STAGED,
-    TRACES,
     USEFUL_READ,
     AddressSpread,
     DramState,
@@ -29,6 +28,7 @@ from archsim.memory.dram.compiled.records import (
 )
 from archsim.memory.dram.compiled.regions import bursts_of, rewind, seek
 from archsim.memory.dram.compiled.rings import append_pending, first_completion, insert_ending
+from archsim.memory.dram.compiled.stretches import give, size_of
 
 
 @addressed
@@ -126,7 +126,7 @@ def collect(state: DramState, spread: AddressSpread, until: int) -> int:
         if transfer.layer != NONE:
             charge(state, transfer.layer, state.completions[count])
         if transfer.words:
-            give(spread, state.words, transfer.requests, transfer.words)
+            give(spread.free_words, state.words, transfer.requests, transfer.words)
         _leave(state, spread, slot, transfer.place)
         count += 1
     spread.under_way -= count
@@ -152,24 +152,9 @@ def _complete(spread: AddressSpread, transfer: TransferRecord, row: Any) -> None
 
 
 @njit
-def charge(state: Any, layer: int, done: Any) -> None:
-    """Charge a transfer of any DRAM to a layer, and put it on the bandwidth trace where one is kept."""
-    charged, header = state.charged[layer], state.header
-    charged[done[3]] += done[5]
-    for n in range(4):
-        charged[2 + n] += done[6 + n]
-    if header[TRACES] and done[4]:
-        row = state.moved[header[MOVED]]
-        header[MOVED] += 1
-        row[0], row[1], row[2], row[3] = done[2], done[1], done[4], done[3]
-        for n in range(4, 9):
-            row[n] = done[1 + n]
-
-
-@njit
 def take(spread: AddressSpread, words: Any, count: int) -> int:
     """The first of ``count`` words that nobody has; NONE where there are not so many."""
-    size = _size(count)
+    size = size_of(count)
     first: int = spread.free_words[size]
     if first != NONE:
         spread.free_words[size] = words[first]
@@ -179,19 +164,3 @@ def take(spread: AddressSpread, words: Any, count: int) -> int:
         return NONE
     spread.used_words += 1 << size
     return first
-
-
-@njit
-def give(spread: AddressSpread, words: Any, first: int, count: int) -> None:
-    """Give words back."""
-    size = _size(count)
-    words[first], spread.free_words[size] = spread.free_words[size], first
-
-
-@inlined
-def _size(count: int) -> int:
-    """The logarithm of the length of a stretch."""
-    size = 0
-    while 1 << size < count:
-        size += 1
-    return size
