@@ -157,7 +157,9 @@ def test_tables_of_earlier_points_give_way_where_memory_is_short(monkeypatch: py
     monkeypatch.setitem(kept._shelf.tables, "left", cast(kept.Tables, None))
     monkeypatch.setattr(worker, "_summary", needy)
     monkeypatch.setattr(worker, "scalars", lambda summary: summary)
-    assert work(SweepTask("k", 0, SweepModel("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._shelf.tables
+    assert (
+        work(SweepTask("k", 0, SweepModel("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._shelf.tables
+    )
 
 
 def test_a_fault_of_our_own_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
