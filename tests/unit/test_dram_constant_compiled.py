@@ -156,6 +156,16 @@ def test_transfers_that_end_too_late_are_refused() -> None:
         slow.advance(NEVER)
 
 
+@pytest.mark.parametrize("empty", [0, 1])
+def test_the_last_row_of_a_list_cannot_end_beyond_64_bits(empty: int) -> None:
+    """Its time on the port and the latency are held each by itself, their sum is not; rows before it may be empty."""
+    one = np.ones(1, np.int64)
+    listed = RowList(1 + empty, 0 * one, (NEVER - 1) * one, empty * one, 0, 10**12)
+    memory = ConstantRateMemory(Fraction(1), NEVER - 1)
+    with pytest.raises(SimulationError, match="or later"):
+        memory.submit(10, [Transfer(0, False, 0, 0, rows=listed)])
+
+
 def test_bytes_that_cannot_be_counted_are_refused() -> None:
     memory = ConstantRateMemory(None)
     with pytest.raises(SimulationError, match=r"a transfer of \d+ B"):

@@ -196,12 +196,14 @@ def _serve_row(state: ConstantState, slot: int) -> bool:
         end_ps += latency_ps
         if job[k.JOB_FIRST_PS] == NONE:
             job[k.JOB_FIRST_PS] = start_ps + latency_ps
+    if not 0 <= end_ps < NEVER:
+        state.header[k.LACKS] = k.TIME
+        return False
     words[row + k.ROW_END_PS] = end_ps
     job[k.JOB_LAST_PS] = max(job[k.JOB_LAST_PS], end_ps)
     job[k.JOB_ROW] += 1
     if job[k.JOB_ROW] < words[job[k.JOB_LIST] + k.LIST_ROWS]:
-        next_ps = _next_ask_ps(words, job, asked_ps) if 0 <= end_ps < NEVER else NEVER
-        return _wait(state, k.ASKING, slot, next_ps)
+        return _wait(state, k.ASKING, slot, _next_ask_ps(words, job, asked_ps))
     job[k.JOB_ASKED_PS] = asked_ps
     if job[k.JOB_FIRST_PS] == NONE:
         job[k.JOB_FIRST_PS] = job[k.JOB_LAST_PS]
