@@ -55,11 +55,23 @@ class MeasuredIntegers:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab", buffering=0) as file:
-                file.write(f"\n{_line(self._path.name, key, numbers)}\n".encode())
+            _append(self._path, f"\n{_line(self._path.name, key, numbers)}\n".encode())
         except OSError as error:
             entries.unkept(self._path, error)
             self._path = None
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Add a line in one write; raises OSError, the file without the part of the line for which there was room."""
+    with path.open("ab", buffering=0) as file:
+        before = file.tell()
+        try:
+            written = file.write(line)
+            while written < len(line):
+                written += file.write(line[written:])  # which says why there is no room
+        except OSError:
+            file.truncate(before)
+            raise
 
 
 def _is_sound(numbers: tuple[int, ...], least: Sequence[int] | None) -> bool:
