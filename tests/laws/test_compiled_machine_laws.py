@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archsim.facts.banks import Banking
 from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Affine, CommandLoop, LoopEdge, Program, Semaphore, Token
-from archsim.memory.banks import Banking
 from archsim.memory.chip_ports import ChipPorts
 from archsim.memory.memory_port import BankConflict, MemoryPort, PortStreams
 from archsim.memory.stream_facts import stream_facts

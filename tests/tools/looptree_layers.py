@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from archsim.base.errors import MappingError
-from archsim.energy.chip import energy_per_byte
+from archsim.energy.chip import mapped_energies
 from archsim.facts.dataflows import catalogue
 from archsim.ir.activity import Activity
 from archsim.ir.workload import Axis, Workload
@@ -56,7 +56,7 @@ class Case:
 
     @cached_property
     def costs(self) -> ChipCosts:
-        return ChipCosts(self.chip, outer_rates(self.chip), energy_per_byte(self.chip))
+        return ChipCosts(self.chip, outer_rates(self.chip), mapped_energies(self.chip))
 
     @property
     def dtypes(self) -> Mapping[str, str]:

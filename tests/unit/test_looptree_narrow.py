@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import islice
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from mapper.looptree.conventions import ACCELFORGE
 from mapper.looptree.einsum import gemm
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 from mapper.looptree.search import optimal
-from mapper.looptree.search.branch import least, part
+from mapper.looptree.search.branch import bounds, least, part, rows, tables
+from mapper.looptree.search.branch import narrow as narrowing
 from mapper.looptree.search.branch import ranges as bounding
 from mapper.looptree.search.branch import tilings as tiling
 from mapper.looptree.search.branch.costing import COUNT, LARGEST, SUM
@@ -29,9 +31,10 @@ from tests.oracles.brute_force import exhaustive
 from tests.tools.looptree_cases import cases
 
 ALL = frozenset("IWO")
-combine, fill_parts, parts_of = entry(least.combine), entry(least.fill_parts), entry(least.parts_of)
+combine, fill_parts, set_parts = entry(least.combine), entry(least.fill_parts), entry(least.set_parts)
 ranges, tighten = entry(bounding.ranges), entry(bounding.tighten)
-tile_sizes, tilings = entry(tiling.tile_sizes), tiling.tilings
+tile_sizes, tilings, footprint = entry(tiling.tile_sizes), tiling.tilings, entry(tiling.footprint)
+sort_by = entry(rows.sort_by)
 # By number, extents and objective: the best of a problem whose enumeration takes over a minute, found by it.
 ENUMERATED = {(8, "{'m': 4, 'k': 4, 'n': 3}", "edp"): 34485.5318692573}
 
@@ -89,11 +92,53 @@ def figure_of(tiles: np.ndarray, extent: int, factor: np.ndarray) -> int:
 
 def bounds_of(factors: np.ndarray, loops: np.ndarray, extent: int, shares: np.ndarray, held: np.ndarray) -> np.ndarray:
     """The least that tilings within ranges contribute to every column of a group of one dim."""
-    parts, found = parts_of(factors, len(factors)), np.empty(len(factors))
+    parts, found = least.parts_of(len(factors)), np.empty(len(factors))
+    set_parts(parts, factors, len(factors))
     for d, most in enumerate((extent, 1)):
         fill_parts(parts, factors, len(factors), d, loops[d], most, shares[d], ANY, held)
     combine(parts, factors, len(factors), loops, shares, True, found)
     return found
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 7), st.integers(0, 7), st.booleans())
+def test_a_footprint_is_the_values_that_tiles_touch(first: int, second: int, far: int, near: int, spans: bool) -> None:
+    """Counted one by one; what spans is from the first value to the last."""
+    seen = {i * far + j * near for i in range(first) for j in range(second if near else 1)}
+    known = max(seen) + 1 if spans or near == 0 else len(seen)
+    assert footprint(first, second, far, near, spans) == known
+
+
+@given(st.lists(st.sampled_from((0.5, 1.0, 2.0, 3.0, np.inf)), max_size=40), st.randoms(use_true_random=False))
+def test_numbers_are_sorted_by_their_keys_and_equal_ones_left_as_they_come(keys: list[float], random: Random) -> None:
+    order = [*range(len(keys))]
+    random.shuffle(order)
+    found = np.array(order, np.int64)
+    sort_by(np.array(keys), found, np.empty_like(found))
+    assert found.tolist() == sorted(order, key=lambda number: keys[number])
+
+
+@pytest.mark.parametrize("room", [1, 3])
+def test_tilings_and_narrowed_ones_take_more_room_where_they_need_it(
+    room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever room they begin with, the same are found."""
+    loops, shares = np.full(MOST_LOOPS, NO_LOOP, np.int64), np.ones(1, np.int64)
+    loops[:3] = TEMPORAL
+    usual = tilings(loops, 12, shares, ANY)
+    spaces = [(space, objective) for space, objective in islice(cases(5, 200), 40) if space.factors == "any"][:4]
+    searched = [optimal.search(space, objective) for space, objective in spaces]
+    for module in (tiling, narrowing, bounds):
+        monkeypatch.setattr(module, "_FIRST_ROOM", room)
+    monkeypatch.setattr(part, "FEW", 0)
+    narrowed = [optimal.search(space, objective) for space, objective in spaces]
+    monkeypatch.setattr(tables, "_FIRST_TILINGS", room)
+    monkeypatch.setattr(tables, "_FIRST_ROWS", room)
+    assert (tilings(loops, 12, shares, ANY) == usual).all() and len(usual) > 3
+    again = [optimal.search(space, objective) for space, objective in spaces]
+    assert [found.value for found in again] == [found.value for found in narrowed]
+    assert [found.evaluated for found in again] == [found.evaluated for found in narrowed]
+    for found, before in zip(again, searched, strict=True):
+        assert found.value == pytest.approx(before.value, rel=SAME)
 
 
 @pytest.fixture(scope="module")

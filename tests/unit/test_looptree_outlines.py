@@ -108,7 +108,10 @@ def test_the_rows_that_are_kept(seed: int) -> None:
     generator = np.random.default_rng(seed)
     rows = generator.integers(1, 6, (4 + 8 * seed, 3 + seed % 2)).astype(float)
     numbered = np.hstack((rows, np.arange(len(rows), dtype=float)[:, None]))
-    kept = entry(front.best_rows)(np.ascontiguousarray(numbered.T), rows.shape[1])
+    count, columns = rows.shape
+    found, best = np.ascontiguousarray(numbered.T), np.empty((columns + 1, count))
+    many = entry(front.best_rows)(found, columns, columns + 1, count, front.front_of(count, columns), best)
+    kept = best[:, :many].T
     assert (rows[kept[:, -1].astype(int)] == kept[:, :-1]).all()
     beaten = [(kept[:, :-1] <= row).all(axis=1) for row in kept[:, :-1]]
     assert np.array(beaten).sum() == len(kept)

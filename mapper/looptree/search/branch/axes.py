@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from archsim.base.jit import allocating, entry
+from archsim.base.jit import entry, njit
 from archsim.ir.mapping import Keep, Loop, MapNode
 from mapper.looptree.hierarchy import Axis, Memory
 from mapper.looptree.nest import Nest
+from mapper.looptree.search.branch.rows import fill
 from mapper.looptree.search.branch.whole import order_matters
 from mapper.looptree.search.space import Space
 
@@ -50,14 +51,16 @@ def _alike(space: Space, first: Axis, second: Axis) -> bool:
 
 
 @entry
-@allocating
-def splits(shares: Any, first: int, second: int, exact: bool, parts: Any) -> bool:
+@njit
+def splits(shares: Any, first: int, second: int, exact: bool, parts: Any, taken: Any) -> bool:
     """Whether spreads of dims can be split over fan-outs of ``first`` and ``second``; ``parts``: over the first.
 
-    ``exact``: every instance that is used has a share, else the last may have none.
+    ``exact``: every instance that is used has a share, else the last may have none. ``taken`` (2, dims + 1): instances
+    of the two that the dims before take.
     """
-    at, used, rest = 0, np.ones(shares.size + 1, np.int64), np.ones(shares.size + 1, np.int64)
-    parts[:] = 0
+    at, used, rest = 0, taken[0], taken[1]
+    used[0] = rest[0] = 1
+    fill(parts, 0)
     while at >= 0:
         if at == shares.size:
             return True
@@ -95,8 +98,8 @@ def apart(nest: Nest, pairs: Pairs, exact: bool) -> Nest:
 def _split(nest: Nest, name: str, pair: tuple[Axis, Axis], exact: bool) -> Iterator[tuple[int, list[MapNode]]]:
     loops = [(at, loop) for at, loop in nest.loops if loop.axis == name]
     shares = np.array([nest.trips(at) for at, _ in loops], np.int64)
-    parts = np.zeros_like(shares)
-    assert splits(shares, pair[0].fanout, pair[1].fanout, exact, parts)
+    parts, taken = np.empty_like(shares), np.empty((2, len(shares) + 1), np.int64)
+    assert splits(shares, pair[0].fanout, pair[1].fanout, exact, parts, taken)
     for (at, loop), share, part in zip(loops, shares.tolist(), parts.tolist(), strict=True):
         rest = -(-share // part)
         both = [(loop.tile * rest, pair[0], part), (loop.tile, pair[1], rest)]

@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, entry, inlined
+from archsim.base.jit import entry, inlined, njit
 from mapper.looptree.search.branch.axes import splits
 from mapper.looptree.search.branch.keys import fill_bound, fits, is_better
-from mapper.looptree.search.branch.least import Parts, combine, fill_parts, parts_of
+from mapper.looptree.search.branch.least import Parts, combine, fill_parts, parts_of, set_parts
 from mapper.looptree.search.branch.plan import MOST_DIMS, MOST_LOOPS
 from mapper.looptree.search.branch.ranges import ranges
-from mapper.looptree.search.branch.rows import doubled, put
+from mapper.looptree.search.branch.rows import fill, put
 from mapper.looptree.search.branch.tilings import ANY
+
+_FIRST_ROOM = 1024  # choices
 
 
 class Problem(NamedTuple):
@@ -44,22 +46,26 @@ class Problem(NamedTuple):
     delaypower: float
 
 
-@entry
-@allocating
 def all_least(arrays: Any, problem: Problem) -> Any:
     """(G, S, O, C) lower bounds of every factor of every shape under every option; infinite where it has no tiling."""
     groups, shapes, most = arrays.factors.shape[:3]
     found = np.empty((groups, shapes, problem.shares.shape[1], most))
-    tiles = np.empty((MOST_DIMS, 2, MOST_LOOPS), np.int64)
-    for g in range(groups):
-        for s in range(shapes):
-            parts = parts_of(arrays.factors[g, s], arrays.sizes[g, s])
-            for o in range(problem.options[g] if arrays.sizes[g, s] else 0):
-                fill_least(arrays, problem, g, s, o, parts, tiles, found[g, s, o])
+    fill_all_least(arrays, problem, parts_of(most), np.empty((MOST_DIMS, 2, MOST_LOOPS), np.int64), found)
     return found
 
 
-@allocating
+@entry
+@njit
+def fill_all_least(arrays: Any, problem: Problem, parts: Parts, tiles: Any, found: Any) -> None:
+    """Fill ``found`` with the lower bounds; ``parts`` and ``tiles`` are written over."""
+    for g in range(found.shape[0]):
+        for s in range(found.shape[1]):
+            set_parts(parts, arrays.factors[g, s], arrays.sizes[g, s])
+            for o in range(problem.options[g] if arrays.sizes[g, s] else 0):
+                fill_least(arrays, problem, g, s, o, parts, tiles, found[g, s, o])
+
+
+@njit
 def fill_least(arrays: Any, problem: Problem, g: int, s: int, o: int, parts: Parts, tiles: Any, found: Any) -> bool:
     """Fill the ranges of ``tiles`` and the lower bounds of a shape under an option; whether it has any tiling."""
     factors, columns, loops = arrays.factors[g, s], arrays.sizes[g, s], arrays.loops[g, s]
@@ -67,24 +73,35 @@ def fill_least(arrays: Any, problem: Problem, g: int, s: int, o: int, parts: Par
     for d in range(MOST_DIMS):
         limits = arrays.limits[g, s]
         if not ranges(factors, limits, columns, d, loops[d], extents[d], shares[d], kind, tiles[d]):
-            found[:columns] = np.inf
+            fill(found[:columns], np.inf)
             return False
         fill_parts(parts, factors, columns, d, loops[d], extents[d], shares[d], kind, tiles[d])
     combine(parts, factors, columns, loops, shares, arrays.spans, found)
     return True
 
 
-@entry
-@allocating
 def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
     """(T, 3) a lower bound of the key of each template; infinite where nothing fits."""
-    total, groups = arrays.shape.shape
-    found = np.full((total, 3), np.inf)
+    found = np.full((arrays.shape.shape[0], 3), np.inf)
+    fill_bounds(arrays, problem, least, np.empty(room_of(arrays)), found)
+    return found
+
+
+def room_of(arrays: Any) -> int:
+    """The most columns and terms that a template has."""
+    return int((arrays.columns + arrays.terms_of).max())
+
+
+@entry
+@njit
+def fill_bounds(arrays: Any, problem: Problem, least: Any, room: Any, found: Any) -> None:
+    """Put the bounds of templates in which something fits into ``found``; ``room`` is written over."""
     weights = (arrays.leak_w, arrays.fixed_j, problem.energypower, problem.delaypower)
-    for t in range(total):
-        product = np.ones(arrays.columns[t] + arrays.terms_of[t])
+    for t in range(arrays.shape.shape[0]):
         rooms, terms = arrays.rooms_of[t], arrays.terms_of[t]
-        for g in range(groups):
+        product = room[: arrays.columns[t] + terms]
+        fill(product, 1.0)
+        for g in range(arrays.shape.shape[1]):
             s = arrays.shape[t, g]
             for c in range(arrays.columns[t]):
                 column = arrays.column[t, g, c]
@@ -92,33 +109,82 @@ def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
                 for o in range(problem.options[g]):
                     low = min(low, least[g, s, o, column])
                 product[c] *= low
-        if not (product < np.inf).all():
-            continue
-        if fits(arrays.room[t, :rooms], arrays.bits[t, :rooms], arrays.size_bits, product):
+        if is_finite(product) and fits(arrays.room[t, :rooms], arrays.bits[t, :rooms], arrays.size_bits, product):
             times = arrays.times[t, : arrays.times_of[t]]
             fill_bound(arrays.terms[t, :terms], arrays.energy[t], times, product, weights, found[t])
-    return found
 
 
-@entry
-@allocating
+@inlined
+def is_finite(values: Any) -> bool:
+    """Whether all are less than infinite."""
+    finite = True
+    for i in range(values.size):
+        finite &= values[i] < np.inf
+    return finite
+
+
+class Spread(NamedTuple):
+    """Room for a choice of options while it is made. ``chosen`` (G + 1): options; ``product`` (G + 1, C): least figures
+    of the groups before; ``factors`` (G, O, C): those of a group under each option; ``low`` (G + 1, C): the least of a
+    group and those behind; ``key`` (3) and ``bound`` (C + K); ``shares`` and ``parts`` (2 G), ``taken`` (2, 2 G + 1):
+    how axes that stand for two are split.
+    """
+
+    chosen: Any
+    product: Any
+    factors: Any
+    low: Any
+    key: Any
+    bound: Any
+    shares: Any
+    parts: Any
+    taken: Any
+
+
+def _spread(arrays: Any, problem: Problem) -> Spread:
+    groups, columns = arrays.shape.shape[1], int(arrays.columns.max())
+    return Spread(
+        np.empty(groups + 1, np.int64),
+        np.empty((groups + 1, columns)),
+        np.empty((groups, int(problem.options.max()), columns)),
+        np.empty((groups + 1, columns)),
+        np.empty(3),
+        np.empty(room_of(arrays)),
+        np.empty(2 * groups, np.int64),
+        np.empty(2 * groups, np.int64),
+        np.empty((2, 2 * groups + 1), np.int64),
+    )
+
+
 def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any:
     """(choices, 3 + G) keys that bound outline ``t`` under each choice of options that may beat ``best``.
 
     Of groups that are the same to the costs the first has the least option: an outline is its own mirror image.
     """
-    groups, columns = arrays.shape.shape[1], arrays.columns[t]
-    found = np.empty((64, 3 + groups))
-    count = 0
-    product = np.ones((groups + 1, columns))
-    chosen = np.full(groups + 1, -1, np.int64)
+    room = _spread(arrays, problem)
+    found = np.empty((_FIRST_ROOM, 3 + arrays.shape.shape[1]))
+    count = fill_spatial(arrays, problem, least, t, best, room, found)
+    if count > len(found):
+        found = np.empty((count, found.shape[1]))
+        fill_spatial(arrays, problem, least, t, best, room, found)
+    return found[:count].copy()
+
+
+@entry
+@njit
+def fill_spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any, spread: Spread, found: Any) -> int:
+    """Fill ``found`` with as many choices as it has rows; how many there are."""
+    groups, columns, count = arrays.shape.shape[1], arrays.columns[t], 0
+    product, chosen, factors, low = spread.product, spread.chosen, spread.factors, spread.low
+    fill(product[0], 1.0)
+    fill(chosen, -1)
     terms, energy = arrays.terms[t, : arrays.terms_of[t]], arrays.energy[t]
     times = arrays.times[t, : arrays.times_of[t]]
     room, bits = arrays.room[t, : arrays.rooms_of[t]], arrays.bits[t, : arrays.rooms_of[t]]
     weights = (arrays.leak_w, arrays.fixed_j, problem.energypower, problem.delaypower)
-    key, bound = np.empty(3), np.empty(columns + terms.shape[0])
-    factors = _template_least(arrays, problem, least, t)
-    low = _suffix(factors, problem.options)
+    key, bound = spread.key, spread.bound[: columns + terms.shape[0]]
+    _fill_template(arrays, problem, least, t, factors)
+    _fill_suffix(factors, problem.options, columns, low)
     g = 0
     while g >= 0:
         chosen[g] += 1
@@ -139,14 +205,13 @@ def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any
         if g + 1 < groups:
             g += 1
             continue
-        if not used_enough(problem.rounds, problem.most_rounds, chosen) or not _splits(problem, chosen):
+        if not used_enough(problem.rounds, problem.most_rounds, chosen) or not _splits(problem, spread):
             continue
-        if count == found.shape[0]:
-            found = doubled(found)
-        put(found[count, :3], key)
-        put(found[count, 3:], chosen)
+        if count < found.shape[0]:
+            put(found[count, :3], key)
+            put(found[count, 3:], chosen)
         count += 1
-    return found[:count]
+    return count
 
 
 def in_order(rows: Any) -> Any:
@@ -154,27 +219,26 @@ def in_order(rows: Any) -> Any:
     return rows[np.lexsort(rows[:, 2::-1].T)]
 
 
-@allocating
-def _template_least(arrays: Any, problem: Problem, least: Any, t: int) -> Any:
+@inlined
+def _fill_template(arrays: Any, problem: Problem, least: Any, t: int, found: Any) -> None:
     """(G, options, columns) lower bounds of the columns of a template."""
-    groups, columns = arrays.shape.shape[1], arrays.columns[t]
-    found = np.empty((groups, problem.options.max(), columns))
-    for g in range(groups):
+    for g in range(found.shape[0]):
         for o in range(problem.options[g]):
-            for c in range(columns):
+            for c in range(arrays.columns[t]):
                 found[g, o, c] = least[g, arrays.shape[t, g], o, arrays.column[t, g, c]]
-    return found
 
 
-@allocating
-def _suffix(factors: Any, options: Any) -> Any:
+@inlined
+def _fill_suffix(factors: Any, options: Any, columns: int, low: Any) -> None:
     """(G + 1, columns) the least product of groups g, g + 1, ... over their options."""
-    groups, columns = factors.shape[0], factors.shape[2]
-    low = np.ones((groups + 1, columns))
+    groups = factors.shape[0]
+    fill(low[groups], 1.0)
     for g in range(groups - 1, -1, -1):
         for c in range(columns):
-            low[g, c] = low[g + 1, c] * factors[g, : options[g], c].min()
-    return low
+            least = np.inf
+            for o in range(options[g]):
+                least = min(least, factors[g, o, c])
+            low[g, c] = low[g + 1, c] * least
 
 
 @inlined
@@ -201,16 +265,16 @@ def used_enough(rounds: Any, most_rounds: Any, chosen: Any) -> bool:
     return enough
 
 
-@allocating
-def _splits(problem: Problem, chosen: Any) -> bool:
+@njit
+def _splits(problem: Problem, spread: Spread) -> bool:
     """Whether the spreads on axes that stand for two can be factored over both."""
-    groups = problem.options.size
-    shares, parts = np.empty(2 * groups, np.int64), np.empty(2 * groups, np.int64)
+    groups, shares, chosen = problem.options.size, spread.shares, spread.chosen
+    exact = problem.kind != ANY
     for a in range(problem.fanout.size):
         if problem.pairs[a, 0] == 0:
             continue
         for g in range(groups):
             shares[2 * g], shares[2 * g + 1] = problem.shares[g, chosen[g], 0, a], problem.shares[g, chosen[g], 1, a]
-        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], problem.kind != ANY, parts):
+        if not splits(shares, problem.pairs[a, 0], problem.pairs[a, 1], exact, spread.parts, spread.taken):
             return False
     return True

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating
+from archsim.base.jit import inlined, njit
+from mapper.looptree.search.branch.rows import fill
 from mapper.looptree.search.branch.store import Shelf
 
 
@@ -29,36 +30,69 @@ class Form(NamedTuple):
     subtracted: Any
 
 
-@allocating
-def form_of(arrays: Any, t: int, shelf: Shelf, at: Any) -> Form:
-    """``at`` (G): the number of each group's table."""
-    columns, rooms = arrays.columns[t], arrays.rooms_of[t]
-    index, scale, kept = np.empty(columns, np.int64), np.empty(columns), np.empty(columns, np.int64)
-    count = _merge(arrays.column[t], shelf, at, index, scale, kept)
-    energy, times = np.zeros(count + 1), np.zeros((arrays.times_of[t], count + 1))
+class Merge(NamedTuple):
+    """Room for a form of C columns, written over. ``form``: of all of them; of each column the ``index`` among those
+    kept and the ``scale``, its ``first`` figure and the classes ``known`` (C, G).
+    """
+
+    form: Form
+    index: Any
+    scale: Any
+    first: Any
+    known: Any
+
+
+def merge_of(arrays: Any) -> Merge:
+    """Room for the form of any template."""
+    columns, groups = int(arrays.columns.max()), arrays.shape.shape[1]
+    form = Form(
+        np.empty(columns, np.int64),
+        np.empty(columns + 1),
+        np.empty((arrays.times.shape[1], columns + 1)),
+        np.empty((arrays.bits.shape[1], 2), np.int64),
+        np.empty(arrays.bits.shape[1]),
+        np.empty(columns, np.bool_),
+    )
+    index, known = np.empty(columns, np.int64), np.empty((columns, groups), np.int64)
+    return Merge(form, index, np.empty(columns), np.empty(columns), known)
+
+
+@njit
+def fill_form(arrays: Any, t: int, shelf: Shelf, at: Any, merge: Merge) -> int:
+    """Put the form of a template into ``merge``; how many columns it has.
+
+    ``at`` (G): the number of each group's table.
+    """
+    count = _merge(arrays.column[t], arrays.columns[t], shelf, at, merge)
+    rooms, seconds = arrays.rooms_of[t], arrays.times_of[t]
+    form, index, scale = merge.form, merge.index, merge.scale
+    energy, times, room, bits = form.energy, form.times, form.room, form.bits
+    fill(energy[: count + 1], 0.0)
+    for f in range(seconds):
+        fill(times[f, : count + 1], 0.0)
     for k in range(arrays.terms_of[t]):
         lower, upper = arrays.terms[t, k, 0], arrays.terms[t, k, 2]
         _add(energy, arrays.energy[t, k], index, scale, lower, upper)
-        for f in range(arrays.times_of[t]):
+        for f in range(seconds):
             _add(times[f], arrays.times[t, f, k], index, scale, lower, upper)
-    room, bits = np.empty((rooms, 2), np.int64), np.empty(rooms)
     for i in range(rooms):
         column = arrays.room[t, i, 1]
         room[i, 0], room[i, 1] = arrays.room[t, i, 0], index[column]
         bits[i] = arrays.bits[t, i] * scale[column]
-    subtracted = np.zeros(count, np.bool_)
     for c in range(count):
-        subtracted[c] = energy[c] < 0 or (times[:, c] < 0).any()
-    return Form(kept[:count], energy, times, room, bits, subtracted)
+        subtracted = energy[c] < 0
+        for f in range(seconds):
+            subtracted |= times[f, c] < 0
+        form.subtracted[c] = subtracted
+    return count
 
 
-@allocating
-def _merge(column: Any, shelf: Shelf, at: Any, index: Any, scale: Any, kept: Any) -> int:
-    """Fill the ``index`` of each column among those ``kept`` (their number: a constant) and its ``scale``."""
-    groups, columns = at.size, index.size
-    known = np.empty((columns, groups), np.int64)
-    first = np.ones(columns)
-    for g in range(groups):
+@njit
+def _merge(column: Any, columns: int, shelf: Shelf, at: Any, merge: Merge) -> int:
+    """Fill the index of each column among those kept (their number: a constant) and its scale; how many are kept."""
+    kept, index, scale, first, known = merge.form.columns, merge.index, merge.scale, merge.first, merge.known
+    fill(first, 1.0)
+    for g in range(at.size):
         row, like = shelf.figures[shelf.place[at[g], 0] :], shelf.alike[at[g]]
         for c in range(columns):
             known[c, g] = like[column[g, c]]
@@ -66,7 +100,7 @@ def _merge(column: Any, shelf: Shelf, at: Any, index: Any, scale: Any, kept: Any
     count = 0
     for c in range(columns):
         same = _like(known, kept, count, c)
-        if same < 0 and known[c].max() >= 0:
+        if same < 0 and _varies(known[c]):
             kept[count] = c
             same = count
             count += 1
@@ -80,7 +114,16 @@ def _merge(column: Any, shelf: Shelf, at: Any, index: Any, scale: Any, kept: Any
     return count
 
 
-@allocating
+@inlined
+def _varies(classes: Any) -> bool:
+    """Whether a column varies in any group's table."""
+    varies = False
+    for g in range(classes.size):
+        varies |= classes[g] >= 0
+    return varies
+
+
+@njit
 def _like(known: Any, kept: Any, count: int, c: int) -> int:
     """Which of the columns kept is like a column in every group; -1 for none."""
     for i in range(count):
@@ -92,7 +135,7 @@ def _like(known: Any, kept: Any, count: int, c: int) -> int:
     return -1
 
 
-@allocating
+@njit
 def _add(row: Any, coefficient: float, index: Any, scale: Any, lower: int, upper: int) -> None:
     row[index[upper]] += coefficient * scale[upper]
     if lower >= 0:

@@ -2,119 +2,112 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, entry, inlined
+from archsim.base.jit import inlined, njit
+from mapper.looptree.search.branch.rows import fill, sort_by
 
 RUN = 16  # rows of which the least figures are known
 ALIKE = 1e-12  # relative difference of figures that are equal but for rounding
+_MOST_HALVES = 64  # of halves that wait
 
 
-@allocating
-def best_rows(found: Any, columns: int) -> Any:
-    """Of (columns, rows) the rows that no other is at most equal to in every column, in an order to be halved."""
-    rows = found.shape[1]
-    varied = np.empty(columns, np.int64)
-    many = 0
-    for c in range(columns if rows else 0):
-        if found[c].max() > found[c].min() and _like(found, varied, many, found[c]) < 0:
-            varied[many] = c
-            many += 1
-    sums = np.zeros(rows)
-    for c in varied[:many]:
-        sums += found[c] / found[c].min()
-    order = np.argsort(sums, kind="mergesort")
-    figures = np.empty((rows, many))
-    for c in range(many):
-        for i in range(rows):
-            figures[i, c] = found[varied[c], order[i]]
-    front = _front(figures)
-    kept = order[front[_halved(figures[front])]]
-    result = np.empty((kept.size, found.shape[0]))
-    for c in range(found.shape[0]):
-        for i in range(kept.size):
-            result[i, c] = found[c, kept[i]]
-    return result
+class Front(NamedTuple):
+    """Room for R rows of C columns while those that can be best are found, written over.
+
+    ``varied`` (2, C): different columns that vary, and which one each is like; ``sums`` (R): what sorts the rows, and
+    ``order`` (2, R) of them; ``kept`` (R): places of rows in that order, with their ``figures`` of the varied columns,
+    row after row, and the ``least`` of each run; ``halves`` (2, _MOST_HALVES): first and last rows.
+    """
+
+    varied: Any
+    sums: Any
+    order: Any
+    kept: Any
+    figures: Any
+    least: Any
+    halves: Any
 
 
-@allocating
-def _front(figures: Any) -> Any:
-    """The rows that none before them is at most equal to in every column; ``least``: of each run of those kept."""
-    rows, columns = figures.shape
-    kept = np.empty(rows, np.int64)
-    front, least = np.empty((rows, columns)), np.full((rows // RUN + 1, columns), np.inf)
-    count = 0
+def front_of(rows: int, columns: int) -> Front:
+    """Room for so many."""
+    return Front(
+        np.empty((2, columns), np.int64),
+        np.empty(rows),
+        np.empty((2, rows), np.int64),
+        np.empty(rows, np.int64),
+        np.empty(rows * columns),
+        np.empty((rows // RUN + 1) * columns),
+        np.empty((2, _MOST_HALVES), np.int64),
+    )
+
+
+@njit
+def best_rows(found: Any, columns: int, width: int, rows: int, front: Front, result: Any) -> int:
+    """Of the first rows of (width, rows) put those that no other is at most equal to in the first ``columns`` into
+    ``result``, in an order to be halved; how many there are.
+    """
+    sums, order, kept, varied = front.sums[:rows], front.order[0, :rows], front.kept, front.varied[0]
+    many = classify(found, columns, rows, varied, front.varied[1])
     for row in range(rows):
-        if _is_beaten(front, least, count, figures[row]):
+        order[row], sums[row] = row, 0.0
+    for i in range(many):
+        column = found[varied[i]]
+        least, _ = _extremes(column, rows)
+        for row in range(rows):
+            sums[row] += column[row] / least
+    sort_by(sums, order, front.order[1, :rows])
+    count = _keep(found, order, many, front)
+    for i in range(count):
+        kept[i] = order[kept[i]]
+        order[i] = i
+    _halve(front, count, many)
+    for c in range(width):
+        for i in range(count):
+            result[c, i] = found[c, kept[order[i]]]
+    return count
+
+
+@njit
+def classify(found: Any, columns: int, rows: int, firsts: Any, classes: Any) -> int:
+    """Put the columns that vary and differ from those before by more than a factor into ``firsts``, and the first like
+    it of each, or -1, into ``classes``; how many differ.
+    """
+    many = 0
+    for c in range(columns):
+        classes[c] = -1
+        low, high = _extremes(found[c], rows)
+        if high <= low:
             continue
-        kept[count] = row
-        for c in range(columns):
-            front[count, c] = figures[row, c]
-            least[count // RUN, c] = min(least[count // RUN, c], figures[row, c])
-        count += 1
-    return kept[:count]
-
-
-@allocating
-def _halved(figures: Any) -> Any:
-    """An order of rows: the first half has the smaller figures of the column that differs most; so again each half."""
-    order = np.arange(figures.shape[0])
-    starts, ends = np.zeros(64, np.int64), np.zeros(64, np.int64)
-    ends[0] = figures.shape[0]
-    top = 0
-    while top >= 0:
-        start, end = starts[top], ends[top]
-        top -= 1
-        if end - start < 3:
-            continue
-        own = order[start:end].copy()
-        widest, most = 0, 1.0
-        for c in range(figures.shape[1]):
-            low = high = figures[own[0], c]
-            for row in own:
-                low, high = min(low, figures[row, c]), max(high, figures[row, c])
-            if high > most * low:
-                widest, most = c, high / low
-        for i, place in enumerate(np.argsort(figures[own, widest], kind="mergesort")):
-            order[start + i] = own[place]
-        middle = start + (end - start) // 2
-        starts[top + 1], ends[top + 1], starts[top + 2], ends[top + 2] = start, middle, middle, end
-        top += 2
-    return order
-
-
-@allocating
-def _is_beaten(front: Any, least: Any, count: int, row: Any) -> bool:
-    for run in range(-(-count // RUN)):
-        if not _at_most(least[run], row):
-            continue
-        for i in range(run * RUN, min(count, (run + 1) * RUN)):
-            if _at_most(front[i], row):
-                return True
-    return False
+        same = _like(found, firsts, many, c, rows)
+        if same < 0:
+            firsts[many] = c
+            same = many
+            many += 1
+        classes[c] = firsts[same]
+    return many
 
 
 @inlined
-def _at_most(first: Any, second: Any) -> bool:
-    """Whether figures are at most equal to others."""
-    at_most = True
-    for c in range(first.size):
-        if first[c] > second[c]:
-            at_most = False
-            break
-    return at_most
+def _extremes(column: Any, rows: int) -> tuple[float, float]:
+    """The least and the most of the first rows."""
+    low, high = np.inf, -np.inf
+    for row in range(rows):
+        low, high = min(low, column[row]), max(high, column[row])
+    return low, high
 
 
-@allocating
-def _like(found: Any, among: Any, many: int, column: Any) -> int:
+@njit
+def _like(found: Any, among: Any, many: int, c: int, rows: int) -> int:
     """Which of the first ``many`` columns ``among`` those found a column is, but for a factor; -1 for none."""
+    column = found[c]
     for i in range(many):
         other = found[among[i]]
         scale = column[0] / other[0]
         alike = True
-        for row in range(column.size):
+        for row in range(rows):
             if abs(column[row] - scale * other[row]) > ALIKE * column[row]:
                 alike = False
                 break
@@ -123,20 +116,77 @@ def _like(found: Any, among: Any, many: int, column: Any) -> int:
     return -1
 
 
-@entry
-@allocating
-def classes(found: Any, columns: int) -> Any:
-    """The first column of a table to which each one is equal but for a factor; -1: it does not vary."""
-    turned = np.ascontiguousarray(found.T)
-    result, firsts = np.empty(columns, np.int64), np.empty(columns, np.int64)
-    many = 0
-    for c in range(columns):
-        if found.shape[0] == 0 or turned[c].max() <= turned[c].min():
-            result[c] = -1
+@njit
+def _keep(found: Any, order: Any, many: int, front: Front) -> int:
+    """Keep the rows that none before them is at most equal to in every varied column; how many there are."""
+    figures, least, count = front.figures, front.least, 0
+    fill(least[: (order.size // RUN + 1) * many], np.inf)
+    for row in range(order.size):
+        at = count * many
+        for c in range(many):
+            figures[at + c] = found[front.varied[0, c], order[row]]
+        if _is_beaten(figures, least, count, many):
             continue
-        same = _like(turned, firsts, many, turned[c])
-        result[c] = firsts[same] if same >= 0 else c
-        if same < 0:
-            firsts[many] = c
-            many += 1
-    return result
+        front.kept[count] = row
+        run = count // RUN * many
+        for c in range(many):
+            least[run + c] = min(least[run + c], figures[at + c])
+        count += 1
+    return count
+
+
+@njit
+def _is_beaten(figures: Any, least: Any, count: int, many: int) -> bool:
+    """Whether one of the rows kept is at most equal to the one behind them."""
+    for run in range(-(-count // RUN)):
+        if not _at_most(least, run * many, figures, count * many, many):
+            continue
+        for i in range(run * RUN, min(count, (run + 1) * RUN)):
+            if _at_most(figures, i * many, figures, count * many, many):
+                return True
+    return False
+
+
+@inlined
+def _at_most(first: Any, start: int, second: Any, other: int, many: int) -> bool:
+    """Whether figures from a place on are at most equal to others."""
+    at_most = True
+    for c in range(many):
+        if first[start + c] > second[other + c]:
+            at_most = False
+            break
+    return at_most
+
+
+@njit
+def _halve(front: Front, count: int, many: int) -> None:
+    """Order rows: the first half has the smaller figures of the column that differs most; so again each half."""
+    order, starts, ends = front.order[0], front.halves[0], front.halves[1]
+    starts[0], ends[0] = 0, count
+    top = 0
+    while top >= 0:
+        start, end = starts[top], ends[top]
+        top -= 1
+        if end - start < 3:
+            continue
+        widest = _widest(front, start, end, many)
+        for i in range(start, end):
+            front.sums[order[i]] = front.figures[order[i] * many + widest]
+        sort_by(front.sums, order[start:end], front.order[1, start:end])
+        middle = start + (end - start) // 2
+        starts[top + 1], ends[top + 1], starts[top + 2], ends[top + 2] = start, middle, middle, end
+        top += 2
+
+
+@inlined
+def _widest(front: Front, start: int, end: int, many: int) -> int:
+    """The column whose most is the largest multiple of its least."""
+    widest, most = 0, 1.0
+    for c in range(many):
+        low, high = np.inf, -np.inf
+        for i in range(start, end):
+            figure = front.figures[front.order[0, i] * many + c]
+            low, high = min(low, figure), max(high, figure)
+        if high > most * low:
+            widest, most = c, high / low
+    return widest

@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, entry, inlined
-from mapper.looptree.search.branch.bounds import Problem
-from mapper.looptree.search.branch.form import Form, form_of
+from archsim.base.jit import entry, inlined, njit
+from mapper.looptree.search.branch.bounds import Problem, room_of
+from mapper.looptree.search.branch.form import Form, Merge, fill_form, merge_of
 from mapper.looptree.search.branch.keys import fill_bound, fill_key, fits, is_better
-from mapper.looptree.search.branch.rows import put
-from mapper.looptree.search.branch.store import Shelf, read
+from mapper.looptree.search.branch.rows import fill, put
+from mapper.looptree.search.branch.store import Shelf
 
 EVALUATED, OPENED = range(2)  # of progress
 DONE, OVER, MISSING = range(3)  # why solve stopped
+_DEEP = 48  # halves of a table that wait: it has fewer than 2 ** 48 rows
 
 
 class Stack(NamedTuple):
@@ -42,8 +43,50 @@ class Results(NamedTuple):
     limit: int
 
 
+class Joins(NamedTuple):
+    """Room to join tables of up to ``widest`` rows, written over. ``tabled`` (G): their numbers; ``best`` and
+    ``winner``: of one choice; ``bound`` (C + K), ``key`` (2, 3), ``rest`` (C): of all groups but one; ``nodes``: the
+    columns of a form of each node of each group, one after the other, and the ``first`` row and how ``many`` of each
+    node of a table.
+    """
+
+    widest: int
+    merge: Merge
+    stack: Stack
+    tabled: Any
+    best: Any
+    winner: Any
+    bound: Any
+    key: Any
+    rest: Any
+    nodes: Any
+    first: Any
+    many: Any
+
+
+def joins_of(arrays: Any, widest: int) -> Joins:
+    """Room for the tables of any template."""
+    groups, columns, nodes = arrays.shape.shape[1], int(arrays.columns.max()), 2 * widest
+    deep = 1 + _DEEP * groups
+    at, first, many = np.empty((3, deep, groups), np.int64)
+    return Joins(
+        widest,
+        merge_of(arrays),
+        Stack(np.empty((deep, 3)), at, first, many),
+        np.empty(groups, np.int64),
+        np.empty(3),
+        np.empty(1 + 2 * groups, np.int64),
+        np.empty(room_of(arrays) + 1),
+        np.empty((2, 3)),
+        np.empty(columns),
+        np.empty(groups * nodes * columns),
+        np.empty(nodes, np.int64),
+        np.empty(nodes, np.int64),
+    )
+
+
 @entry
-@allocating
+@njit
 def solve(
     arrays: Any,
     problem: Problem,
@@ -54,6 +97,7 @@ def solve(
     given: Any,
     results: Results,
     refined: bool,
+    joins: Joins,
 ) -> tuple[int, int]:
     """Best tilings of template ``t`` under its spatial choices from ``begin`` on; improves ``results``.
 
@@ -61,8 +105,7 @@ def solve(
     the best tilings of each into ``choices`` instead, infinite where none is better. Returns where it stopped and why:
     a table is MISSING, DONE, or OVER when more than the limit was evaluated.
     """
-    tabled = np.empty(arrays.shape.shape[1], np.int64)
-    best, winner, progress = results.best, results.winner, results.progress
+    tabled, best, winner, progress = joins.tabled, results.best, results.winner, results.progress
     for i in range(begin, choices.shape[0]):
         worth = is_better(choices[i, :3], best)
         if (worth or refined) and results.winner[0] >= 0 and progress[EVALUATED] > results.limit:
@@ -70,9 +113,10 @@ def solve(
         if worth and not _find(arrays, problem, t, choices[i], shelf, given, tabled):
             return i, MISSING
         if refined:
-            best, winner = results.best.copy(), np.empty_like(results.winner)
+            best, winner = joins.best, joins.winner
+            put(best, results.best)
         if worth:
-            _join(arrays, problem, t, choices[i], shelf, tabled, best, winner, progress)
+            _join(arrays, problem, t, choices[i], shelf, best, winner, progress, joins)
         if refined:
             better = is_better(best, results.best)
             for k in range(3):
@@ -81,43 +125,52 @@ def solve(
     return choices.shape[0], DONE
 
 
-@allocating
+@njit
 def _find(arrays: Any, problem: Problem, t: int, choice: Any, shelf: Shelf, given: Any, tabled: Any) -> bool:
     """Fill the number of each group's table; whether all have been made."""
     for g in range(tabled.size):
         tabled[g] = given[g]
         if given[g] < 0:
             tabled[g] = shelf.where[problem.twin[g], arrays.shape[t, g], int(choice[3 + g])]
-    return bool(tabled.min() >= 0)
+        if tabled[g] < 0:
+            return False
+    return True
 
 
-@allocating
+@njit
 def _join(
     arrays: Any,
     problem: Problem,
     t: int,
     choice: Any,
     shelf: Shelf,
-    tabled: Any,
     best: Any,
     winner: Any,
     progress: Any,
+    joins: Joins,
 ) -> None:
     progress[OPENED] += 1
-    rows = shelf.place[tabled, 1]
-    if rows.min() == 0 or not _may_be_better(arrays, problem, t, shelf, tabled, best):
+    tabled, stack = joins.tabled, joins.stack
+    if not _begin(shelf, tabled, stack) or not _may_be_better(arrays, problem, t, shelf, best, joins):
         return
-    form = form_of(arrays, t, shelf, tabled)
-    nodes = _nodes(arrays, t, form, shelf, tabled)
+    columns, whole = fill_form(arrays, t, shelf, tabled, joins.merge), joins.merge.form
+    form = Form(
+        whole.columns[:columns],
+        whole.energy[: columns + 1],
+        whole.times[: arrays.times_of[t]],
+        whole.room[: arrays.rooms_of[t]],
+        whole.bits[: arrays.rooms_of[t]],
+        whole.subtracted[:columns],
+    )
+    most = _fill_nodes(arrays, t, form, shelf, tabled, joins)
     weights = (arrays.leak_w, arrays.fixed_j, problem.energypower, problem.delaypower)
-    bound, key = np.ones(form.columns.size + 1), np.empty((2, 3))
-    stack = _stack(rows)
-    rest = np.empty(form.columns.size)
-    _rest(nodes, stack.at[0], 0, rest)
-    _fill(form, arrays.size_bits, weights, rest, nodes[0, 0], bound, stack.keys[0])
+    bound, key, rest, nodes = joins.bound[: columns + 1], joins.key, joins.rest[:columns], joins.nodes
+    bound[columns] = 1.0
+    _rest(nodes, most, stack.at[0], 0, rest)
+    _fill(form, arrays.size_bits, weights, rest, nodes[:columns], bound, stack.keys[0])
     top = 0
     while top >= 0:
-        g = np.argmax(stack.many[top])
+        g = _largest(stack.many[top])
         if not is_better(stack.keys[top], best):
             top -= 1
         elif stack.many[top, g] == 1:
@@ -126,19 +179,43 @@ def _join(
             top -= 1
         else:
             progress[EVALUATED] += 2
-            _rest(nodes, stack.at[top], g, rest)
-            node, left = stack.at[top, g], stack.many[top, g] // 2
-            _fill(form, arrays.size_bits, weights, rest, nodes[g, node + 1], bound, key[0])
-            _fill(form, arrays.size_bits, weights, rest, nodes[g, node + 2 * left], bound, key[1])
+            _rest(nodes, most, stack.at[top], g, rest)
+            node, left = g * most + stack.at[top, g], stack.many[top, g] // 2
+            for which in range(2):
+                below = (node + 2 * left if which else node + 1) * columns
+                half = nodes[below : below + columns]
+                _fill(form, arrays.size_bits, weights, rest, half, bound, key[which])
             _halve(stack, top, g, key)
             top += 1
 
 
-@allocating
-def _may_be_better(arrays: Any, problem: Problem, t: int, shelf: Shelf, tabled: Any, best: Any) -> bool:
+@inlined
+def _begin(shelf: Shelf, tabled: Any, stack: Stack) -> bool:
+    """Put whole tables on the stack; whether all have rows."""
+    rows = True
+    for g in range(tabled.size):
+        stack.at[0, g] = stack.first[0, g] = 0
+        stack.many[0, g] = shelf.place[tabled[g], 1]
+        rows &= stack.many[0, g] > 0
+    return rows
+
+
+@inlined
+def _largest(many: Any) -> int:
+    """The first group of the most rows."""
+    largest = 0
+    for g in range(1, many.size):
+        if many[g] > many[largest]:
+            largest = g
+    return largest
+
+
+@njit
+def _may_be_better(arrays: Any, problem: Problem, t: int, shelf: Shelf, best: Any, joins: Joins) -> bool:
     """Whether the least figures of whole tables are better than the best."""
     columns, terms = arrays.columns[t], arrays.terms[t, : arrays.terms_of[t]]
-    bound, key = np.ones(columns + terms.shape[0]), np.empty(3)
+    tabled, bound, key = joins.tabled, joins.bound[: columns + terms.shape[0]], joins.key[0]
+    fill(bound, 1.0)
     for g in range(tabled.size):
         least, numbers = shelf.least[tabled[g]], arrays.column[t, g]
         for c in range(columns):
@@ -152,13 +229,14 @@ def _may_be_better(arrays: Any, problem: Problem, t: int, shelf: Shelf, tabled: 
 
 
 @inlined
-def _rest(nodes: Any, at: Any, but: Any, rest: Any) -> None:
+def _rest(nodes: Any, most: int, at: Any, but: Any, rest: Any) -> None:
     """The product of the nodes of all groups but one."""
-    rest[:] = 1.0
+    fill(rest, 1.0)
     for g in range(at.size):
         if g != but:
+            start = (g * most + at[g]) * rest.size
             for c in range(rest.size):
-                rest[c] *= nodes[g, at[g], c]
+                rest[c] *= nodes[start + c]
 
 
 @inlined
@@ -166,7 +244,7 @@ def _fill(form: Form, size_bits: Any, weights: Any, rest: Any, node: Any, bound:
     """``key`` of the product of two rows of columns; infinite where tiles have no room."""
     for c in range(rest.size):
         bound[c] = rest[c] * node[c]
-    key[:] = np.inf
+    fill(key, np.inf)
     if fits(form.room, form.bits, size_bits, bound):
         fill_key(form.energy, form.times, bound, weights, key)
 
@@ -188,21 +266,6 @@ def _halve(stack: Stack, top: int, g: Any, key: Any) -> None:
         stack.many[to, g] = stack.many[to, g] - left if which else left
 
 
-@allocating
-def _stack(rows: Any) -> Stack:
-    """The whole of tables of so many ``rows``, with room for all of its halves."""
-    deep = 1
-    for g in range(rows.size):
-        many = rows[g]
-        while many > 1:
-            many -= many // 2
-            deep += 1
-    shape = (deep, rows.size)
-    found = Stack(np.empty((deep, 3)), np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape, np.int64))
-    put(found.many[0], rows)
-    return found
-
-
 @inlined
 def _note(winner: Any, t: int, choice: Any, rows: Any) -> None:
     winner[0] = t
@@ -211,35 +274,38 @@ def _note(winner: Any, t: int, choice: Any, rows: Any) -> None:
         winner[1 + rows.size + g] = rows[g]
 
 
-@allocating
-def _nodes(arrays: Any, t: int, form: Form, shelf: Shelf, tabled: Any) -> Any:
-    """(G, nodes, columns) bounds of what the rows below each node contribute.
+@njit
+def _fill_nodes(arrays: Any, t: int, form: Form, shelf: Shelf, tabled: Any, joins: Joins) -> int:
+    """Bounds of what the rows below each node contribute; for how many nodes of a group there is room.
 
     The first node of a table has all rows; below one of n rows lie that of its first n // 2 rows, next, then, after
     those below it, that of the others.
     """
-    most = 2 * shelf.place[tabled, 1].max() - 1
-    found = np.empty((tabled.size, most, form.columns.size))
-    first, many = np.empty(most, np.int64), np.empty(most, np.int64)
+    first, many, found, columns = joins.first, joins.many, joins.nodes, form.columns.size
+    most = 0
     for g in range(tabled.size):
-        source = read(shelf.place, shelf.figures, tabled[g])
-        first[0], many[0] = 0, source.shape[0]
-        for node in range(2 * source.shape[0] - 1):
+        most = max(most, 2 * shelf.place[tabled[g], 1] - 1)
+    for g in range(tabled.size):
+        place = shelf.place[tabled[g]]
+        start, rows, width = place[0], place[1], place[2]
+        first[0], many[0] = 0, rows
+        for node in range(2 * rows - 1):
             left = many[node] // 2
             if left:
                 first[node + 1], many[node + 1] = first[node], left
                 first[node + 2 * left], many[node + 2 * left] = first[node] + left, many[node] - left
-        for node in range(2 * source.shape[0] - 2, -1, -1):
-            left = many[node] // 2
+        for node in range(2 * rows - 2, -1, -1):
+            left, at = many[node] // 2, (g * most + node) * columns
             if left:
-                _fill_node(found[g, node], found[g, node + 1], found[g, node + 2 * left], form.subtracted)
+                _fill_node(found, at, at + columns, at + 2 * left * columns, form.subtracted)
                 continue
-            for c in range(form.columns.size):
-                found[g, node, c] = source[first[node], arrays.column[t, g, form.columns[c]]]
-    return found
+            for c in range(columns):
+                found[at + c] = shelf.figures[start + first[node] * width + arrays.column[t, g, form.columns[c]]]
+    return most
 
 
 @inlined
-def _fill_node(node: Any, first: Any, second: Any, subtracted: Any) -> None:
-    for c in range(node.size):
-        node[c] = max(first[c], second[c]) if subtracted[c] else min(first[c], second[c])
+def _fill_node(found: Any, node: int, first: int, second: int, subtracted: Any) -> None:
+    for c in range(subtracted.size):
+        one, two = found[first + c], found[second + c]
+        found[node + c] = max(one, two) if subtracted[c] else min(one, two)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, inlined
+from archsim.base.jit import inlined, njit
 from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE, SUM
 from mapper.looptree.search.branch.plan import MOST_DIMS, MOST_LOOPS, PLAIN, RATIO, WINDOW
 from mapper.looptree.search.branch.ranges import known_loops
@@ -25,21 +25,28 @@ class Parts(NamedTuple):
     work: Any
 
 
-@allocating
-def parts_of(factors: Any, columns: int) -> Parts:
-    """Parts of columns, of which the bounds are to be filled."""
-    same, subtracted = np.empty((MOST_DIMS, columns), np.int64), np.zeros(columns, np.bool_)
+def parts_of(columns: int) -> Parts:
+    """Room for the parts of up to so many columns."""
+    shape = (MOST_DIMS, columns)
+    same, subtracted = np.empty(shape, np.int64), np.empty(columns, np.bool_)
+    return Parts(same, subtracted, np.empty(shape), np.empty(shape), np.empty((2, MOST_LOOPS + 1), np.int64))
+
+
+@njit
+def set_parts(parts: Parts, factors: Any, columns: int) -> None:
+    """Make them the parts of columns, of which the bounds are to be filled."""
     for c in range(columns):
-        same[0, c] = same[1, c] = c
+        parts.subtracted[c] = False
+    for c in range(columns):
+        for d in range(MOST_DIMS):
+            parts.same[d, c], parts.most[d, c] = c, 1.0
         if factors[c, 0] == RATIO:
-            subtracted[factors[c, 2]] = True
+            parts.subtracted[factors[c, 2]] = True
             continue
         for d in range(MOST_DIMS):
             for other in range(c - 1, -1, -1):
                 if factors[other, 0] == factors[c, 0] and _alike(factors[other], factors[c], 1 + 4 * d):
-                    same[d, c] = other
-    shape = (MOST_DIMS, columns)
-    return Parts(same, subtracted, np.empty(shape), np.ones(shape), np.empty((2, MOST_LOOPS + 1), np.int64))
+                    parts.same[d, c] = other
 
 
 @inlined
@@ -50,7 +57,7 @@ def _alike(first: Any, second: Any, start: int) -> bool:
     return alike
 
 
-@allocating
+@njit
 def fill_parts(
     parts: Parts, factors: Any, columns: int, d: int, loops: Any, extent: int, shares: Any, kind: int, tiles: Any
 ) -> None:
@@ -70,18 +77,18 @@ def fill_parts(
             parts.most[d, c] = parts.low[d, c] if whole else _most(part, loops, extent, shares, kind)
 
 
-@allocating
+@njit
 def combine(parts: Parts, factors: Any, columns: int, loops: Any, shares: Any, spans: bool, found: Any) -> None:
     """Fill ``found`` (columns) with lower bounds; they are exact where all tiles are known, but for windows."""
     for c in range(columns):
-        factor, low = factors[c], parts.low[:, c]
+        factor, low0, low1 = factors[c], parts.low[0, c], parts.low[1, c]
         if factor[0] == RATIO:
             upper, lower = factor[1], factor[2]
             over = _chosen(loops[0], shares[0], factors[lower, 4]) * _chosen(loops[1], shares[1], factors[lower, 8])
             most = parts.most[0, lower] * parts.most[1, lower] / over
             found[c] = max(1.0, found[upper] / most) if factors[lower, 0] == PLAIN else 1.0
             continue
-        found[c] = low[0] * low[1] if factor[0] == PLAIN else _window(int(low[0]), int(low[1]), factor, spans)
+        found[c] = low0 * low1 if factor[0] == PLAIN else _window(int(low0), int(low1), factor, spans)
         if factor[4] or factor[8]:
             found[c] /= _chosen(loops[0], shares[0], factor[4]) * _chosen(loops[1], shares[1], factor[8])
 
@@ -97,7 +104,7 @@ def _chosen(loops: Any, shares: Any, chosen: int) -> int:
     return product
 
 
-@allocating
+@njit
 def _part(
     part: Any, loops: Any, extent: int, shares: Any, kind: int, window: bool, tiles: Any, known: int, work: Any
 ) -> int:
@@ -144,7 +151,7 @@ def _apart(loops: Any, extent: int, shares: Any, start: int, end: int, collapsed
     return least
 
 
-@allocating
+@njit
 def _most(part: Any, loops: Any, extent: int, shares: Any, kind: int) -> int:
     """The most of a part that is subtracted, in which no temporal loop repeats anything."""
     figure, first, collapsed = part[0], part[1], part[2]
@@ -157,7 +164,7 @@ def _most(part: Any, loops: Any, extent: int, shares: Any, kind: int) -> int:
     return most
 
 
-@allocating
+@njit
 def _window(low1: int, low2: int, factor: Any, spans: bool) -> float:
     """Of a sum over tiles, which is linear in the number of tiles of each dim: the least of the extreme numbers."""
     far, near = factor[9], factor[10]

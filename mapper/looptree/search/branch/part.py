@@ -13,12 +13,12 @@ import numpy as np
 
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.bounds import Problem
-from mapper.looptree.search.branch.join import MISSING, OVER, Results, solve
-from mapper.looptree.search.branch.narrow import NONE, SOME, TOO_MANY, Left, narrow
+from mapper.looptree.search.branch.join import MISSING, OVER, Results, joins_of, solve
+from mapper.looptree.search.branch.narrow import NONE, SOME, TOO_MANY, Left, narrow, ranges_of
 from mapper.looptree.search.branch.nodes import nodes_of
-from mapper.looptree.search.branch.plan import MOST_DIMS, Plan
+from mapper.looptree.search.branch.plan import MOST_DIMS, NO_LOOP, Plan
 from mapper.looptree.search.branch.store import Store, Tables
-from mapper.looptree.search.branch.tilings import ANY, EQUAL, count_loops, kind_of
+from mapper.looptree.search.branch.tilings import ANY, EQUAL, kind_of
 from mapper.looptree.search.space import Space
 
 FEW = 1 << 14  # tilings of a group that are tabulated once for all
@@ -31,11 +31,12 @@ class Part:
 
     def __init__(self, space: Space, plan: Plan, problem: Problem, known: Tables) -> None:
         self.space, self.plan, self.problem = space, plan, problem
-        self.arrays = plan.arrays._replace(fixed_j=space.einsum.macs * space.hierarchy.compute.action.energy_j)
+        self.arrays = plan.arrays._replace(fixed_j=float(space.einsum.macs * space.hierarchy.compute.action.energy_j))
         self.store = Store(self.arrays, problem.shares.shape[1], known)
         self.later: list[tuple[int, Any]] = []
         self._shared = np.full(len(plan.groups), -1, np.int64)
         self._won = self._shared
+        self._joins, self._ranges = joins_of(self.arrays, 0), ranges_of(self.arrays)
 
     def solve(
         self, t: int, choices: Any, results: Results, over: Callable[[], bool], *, refined: bool, last: bool = False
@@ -50,7 +51,9 @@ class Part:
             if why == OVER or (why == MISSING and over()):
                 return at
             if why == MISSING and self.problem.kind == ANY:
-                left = narrow(self.arrays, self.problem, t, choices[at], results.best, most, results.progress)
+                left = narrow(
+                    self.arrays, self.problem, t, choices[at], results.best, most, results.progress, self._ranges
+                )
                 at = self._left(t, choices, at, results, refined, left)
             elif why == MISSING:
                 self._tabulate(t, choices[at, 3:].astype(int).tolist())
@@ -64,7 +67,10 @@ class Part:
 
     def _join(self, t: int, choices: Any, at: int, results: Results, refined: bool, given: Any) -> tuple[int, int]:
         before = results.best.copy()
-        at, why = solve(self.arrays, self.problem, t, choices, at, self.store.shelf, given, results, refined)
+        if self.store.widest > self._joins.widest:
+            self._joins = joins_of(self.arrays, 2 * self.store.widest)
+        shelf, joins = self.store.shelf, self._joins
+        at, why = solve(self.arrays, self.problem, t, choices, at, shelf, given, results, refined, joins)
         if (results.best != before).any():
             self._won = given
         return int(at), int(why)
@@ -113,7 +119,8 @@ class Part:
         """Those of a dim that may be better, or all that are tried; of too many the equal parts."""
         s, extents, shares = int(self.arrays.shape[t, g]), self.problem.extents[g], self.problem.shares[g, o]
         if left.why == SOME and left.many[g, d] >= 0:
-            return left.tiles[g, d, : left.many[g, d], : count_loops(self.arrays.loops[g, s, d])]
+            depth = int(np.count_nonzero(self.arrays.loops[g, s, d] != NO_LOOP))
+            return np.ascontiguousarray(left.tiles[g, d, : left.many[g, d], :depth])
         kind = EQUAL if left.why == TOO_MANY else self._kinds(g)[d]
         return self.store.tilings(g, s, d, extents, shares, kind)
 

@@ -150,7 +150,7 @@ def _arrays(space: Space, shapes: _Shapes, rows: list[Any], costings: list[Costi
         bits=np.zeros((total, max(rooms, 1))),
         rooms_of=np.array([sum(map(len, c.room.values())) for c in costings], np.int64),
         size_bits=np.array([memory.size_bits for memory in memories] or [0.0], np.float64),
-        leak_w=sum(m.leak_w for m in space.hierarchy.memories) + space.hierarchy.compute.leak_w,
+        leak_w=float(sum(m.leak_w for m in space.hierarchy.memories) + space.hierarchy.compute.leak_w),
         fixed_j=0.0,
         spans=space.convention.footprint is not touched,
     )

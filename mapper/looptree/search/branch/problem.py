@@ -54,8 +54,8 @@ def problem_of(space: Space, plan: Plan, pairs: Pairs, objective: Objective) -> 
         np.array(_twins(space, plan), np.int64),
         _KINDS[space.factors],
         every_up_to(space, pairs),
-        objective.energy_power,
-        objective.delay_power,
+        float(objective.energy_power),
+        float(objective.delay_power),
     )
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from archsim.base.jit import allocating, inlined
+from archsim.base.jit import inlined, njit
 from mapper.looptree.search.branch.costing import LARGEST
 from mapper.looptree.search.branch.keys import FIT
 from mapper.looptree.search.branch.plan import MOVING
 from mapper.looptree.search.branch.tilings import ANY, count_loops, is_temporal, spread_below, temporal_from
 
 
-@allocating
+@njit
 def ranges(
     factors: Any, limits: Any, columns: int, d: int, loops: Any, extent: int, shares: Any, kind: int, tiles: Any
 ) -> bool:
@@ -37,7 +37,7 @@ def ranges(
     return tighten(loops, extent, shares, kind, tiles)
 
 
-@allocating
+@njit
 def tighten(loops: Any, extent: int, shares: Any, kind: int, tiles: Any) -> bool:
     """Narrow ranges to tiles that have one above and one below; whether any are left.
 
@@ -83,7 +83,7 @@ def _outwards(loops: Any, depth: int, extent: int, shares: Any, tiles: Any) -> b
     return bool(least <= extent <= most and (depth > 0 or extent == 1))
 
 
-@allocating
+@njit
 def known_loops(loops: Any, tiles: Any) -> int:
     """How many of the outermost loops have one tile that is left."""
     depth, known = count_loops(loops), 0

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from archsim.base.jit import allocating, inlined
+from archsim.base.jit import inlined, njit
 
 
 @inlined
@@ -23,10 +21,32 @@ def put_pair(rows: Any, values: Any) -> None:
         rows[0, i], rows[1, i] = values[0, i], values[1, i]
 
 
-@allocating
-def doubled(rows: Any) -> Any:
-    """(2 N, columns) with the N rows first."""
-    found = np.empty((2 * rows.shape[0], rows.shape[1]), rows.dtype)
-    for i in range(rows.shape[0]):
-        put(found[i], rows[i])
-    return found
+@inlined
+def fill(row: Any, value: Any) -> None:
+    """Give all of a row one value."""
+    for i in range(row.size):
+        row[i] = value
+
+
+@njit
+def sort_by(keys: Any, order: Any, spare: Any) -> None:
+    """Sort numbers ``order`` by the key of each, equal ones as they come; ``spare``: as many, written over."""
+    width = 1
+    while width < order.size:
+        for start in range(0, order.size, 2 * width):
+            _merge(keys, order, spare, start, min(start + width, order.size), min(start + 2 * width, order.size))
+        put(order, spare)
+        width *= 2
+
+
+@inlined
+def _merge(keys: Any, order: Any, merged: Any, start: int, middle: int, end: int) -> None:
+    """Two sorted runs as one."""
+    left, right = start, middle
+    for i in range(start, end):
+        if left < middle and (right == end or keys[order[left]] <= keys[order[right]]):
+            merged[i] = order[left]
+            left += 1
+        else:
+            merged[i] = order[right]
+            right += 1

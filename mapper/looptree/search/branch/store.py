@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, entry
-from mapper.looptree.search.branch.front import classes
 from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
-from mapper.looptree.search.branch.tables import EXTRA, table
+from mapper.looptree.search.branch.tables import EXTRA, Table, Tabulator
 from mapper.looptree.search.branch.tilings import DIVISORS, tilings
 
 FIRST_ROOM = 1 << 16  # figures
@@ -29,16 +27,20 @@ class Shelf(NamedTuple):
     least: Any
 
 
-Tables = dict[tuple[object, ...], Any]  # what a table is made of -> the table: searches of one space share them
+Tables = dict[tuple[object, ...], Table]  # what a table is made of -> the table: searches of one space share them
 
 
 class Store:
-    """Makes tables when they are asked for, and keeps them; takes those that ``known`` has."""
+    """Makes tables when they are asked for, and keeps them; takes those that ``known`` has.
+
+    ``widest``: the most rows that one has.
+    """
 
     def __init__(self, arrays: Arrays, options: int, known: Tables) -> None:
         groups, shapes, most = arrays.factors.shape[:3]
         self.arrays, self.known = arrays, known
-        self.used = 0
+        self.used = self.widest = 0
+        self._tabulator = Tabulator(most)
         self._lists: list[list[Any]] = []  # by table, of each dim
         self._tilings: dict[tuple[bytes, int, bytes, int], Any] = {}
         where = np.full((groups, shapes, options), -1, np.int64)
@@ -64,20 +66,20 @@ class Store:
         """The number of a new table of some tilings of each dim."""
         return self._put(self._table(g, s, extents, lists, exact), int(self.arrays.sizes[g, s]), lists)
 
-    def _table(self, g: int, s: int, extents: Any, lists: list[Any], exact: bool) -> Any:
+    def _table(self, g: int, s: int, extents: Any, lists: list[Any], exact: bool) -> Table:
         arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
         factors, limits = arrays.factors[g, s], arrays.limits[g, s]
-        return table(factors, limits, columns, lists[0], lists[1], extents, exact, arrays.spans)
+        return self._tabulator.table(factors, limits, columns, lists, extents, exact, arrays.spans)
 
-    def _put(self, found: Any, columns: int, lists: list[Any]) -> int:
-        number, used = self.made, self.used
-        self._grow(found.size)
-        self.shelf.place[number] = used, found.shape[0], columns + EXTRA
-        self.shelf.figures[used : used + found.size] = found.ravel()
-        self.shelf.alike[number, :columns] = classes(found, columns)
-        if len(found):
-            self.shelf.least[number, :columns] = found[:, :columns].min(axis=0)
-        self.used += found.size
+    def _put(self, found: Table, columns: int, lists: list[Any]) -> int:
+        number, used, size = self.made, self.used, found.figures.size
+        self._grow(size)
+        self.shelf.place[number] = used, len(found.figures), columns + EXTRA
+        self.shelf.figures[used : used + size] = found.figures.ravel()
+        self.shelf.alike[number, :columns] = found.alike
+        self.shelf.least[number, :columns] = found.least
+        self.used += size
+        self.widest = max(self.widest, len(found.figures))
         self._lists.append(lists)
         return number
 
@@ -94,7 +96,8 @@ class Store:
 
     def row(self, number: int, row: int) -> Any:
         """The tiling of each dim in a row of a table."""
-        figures = read(self.shelf.place, self.shelf.figures, number)[row]
+        start, _, columns = self.shelf.place[number].tolist()
+        figures = self.shelf.figures[start + row * columns : start + (row + 1) * columns]
         return [known[int(at)] for known, at in zip(self._lists[number], figures[-EXTRA:], strict=True)]
 
     def tilings(self, g: int, s: int, d: int, extents: Any, shares: Any, kind: int) -> Any:
@@ -102,7 +105,7 @@ class Store:
         loops = self.arrays.loops[g, s, d]
         key = loops.tobytes(), int(extents[d]), shares[d].tobytes(), kind
         if key not in self._tilings:
-            self._tilings[key] = tilings(loops, extents[d], shares[d], kind)
+            self._tilings[key] = tilings(loops, int(extents[d]), shares[d], kind)
         return self._tilings[key]
 
     def _grow(self, figures: int) -> None:
@@ -116,11 +119,3 @@ class Store:
 
 def _doubled(array: Any) -> Any:
     return np.concatenate((array, np.zeros_like(array)))
-
-
-@entry
-@allocating
-def read(place: Any, figures: Any, number: int) -> Any:
-    """(tilings, columns) of a table."""
-    start, rows, columns = place[number]
-    return figures[start : start + rows * columns].reshape(rows, columns)

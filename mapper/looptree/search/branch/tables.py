@@ -2,111 +2,195 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, entry, inlined
+from archsim.base.jit import entry, inlined, njit
 from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE, SUM
-from mapper.looptree.search.branch.front import best_rows
+from mapper.looptree.search.branch.front import Front, best_rows, classify, front_of
 from mapper.looptree.search.branch.keys import FIT
 from mapper.looptree.search.branch.plan import MOST_LOOPS, PLAIN, RATIO, WINDOW
 from mapper.looptree.search.branch.rows import put
 from mapper.looptree.search.branch.tilings import footprint, tile_sizes
 
 EXTRA = 2  # columns of a table beside its factors: the tilings of its two dims
+_FIRST_TILINGS, _FIRST_ROWS = 64, 1024
+
+
+class Tiles(NamedTuple):
+    """Room for up to N tilings of a dim, written over. ``kept`` (N): those that fit; ``trips`` (N, MOST_LOOPS + 1) of
+    each loop in the largest tile; ``parts`` (C, N): what the dim contributes to a column; ``many`` (N): of each tiling
+    how many ``sizes`` its tiles have, and the ``counts`` of these (N, MOST_LOOPS + 1).
+    """
+
+    kept: Any
+    trips: Any
+    parts: Any
+    many: Any
+    sizes: Any
+    counts: Any
+
+
+class Bench(NamedTuple):
+    """Room for a table. ``left`` and ``right``: its dims; ``rows`` (columns, R): of all tilings, and what sorts them in
+    ``front``; ``best`` (columns, R): those that are kept, and of each column the ``alike`` (C) one.
+    """
+
+    left: Tiles
+    right: Tiles
+    rows: Any
+    front: Front
+    best: Any
+    alike: Any
+
+
+class Table(NamedTuple):
+    """``figures`` (tilings, columns + EXTRA): factors for tilings of two dims, then which of each dim's; of each
+    column the ``least`` and the first that is ``alike`` but for a factor, -1: it does not vary.
+    """
+
+    figures: Any
+    alike: Any
+    least: Any
+
+
+def _tiles(columns: int, most: int) -> Tiles:
+    kept, many = np.empty((2, most), np.int64)
+    trips, sizes, counts = np.empty((3, most, MOST_LOOPS + 1), np.int64)
+    return Tiles(kept, trips, np.empty((columns, most)), many, sizes, counts)
+
+
+def _bench(columns: int, tilings: int, rows: int) -> Bench:
+    shape = (columns + EXTRA, rows)
+    left, right = _tiles(columns, tilings), _tiles(columns, tilings)
+    return Bench(left, right, np.empty(shape), front_of(rows, columns), np.empty(shape), np.empty(columns, np.int64))
+
+
+class Tabulator:
+    """Makes tables of up to so many columns, in room that is kept from one to the next."""
+
+    def __init__(self, columns: int) -> None:
+        self._columns = columns
+        self._bench = _bench(columns, _FIRST_TILINGS, _FIRST_ROWS)
+
+    def table(
+        self, factors: Any, limits: Any, columns: int, lists: Any, extents: Any, exact: bool, spans: bool
+    ) -> Table:
+        """The table of the tilings of two dims, ``exact``: all tiles divide the tiles above them."""
+        most = max(map(len, lists))
+        if most > len(self._bench.left.kept):
+            self._bench = _bench(self._columns, 2 * most, self._bench.rows.shape[1])
+        count = fill_table(factors, limits, columns, lists[0], lists[1], extents, exact, spans, self._bench)
+        if count < 0:
+            self._bench = _bench(self._columns, len(self._bench.left.kept), -2 * count)
+            count = fill_table(factors, limits, columns, lists[0], lists[1], extents, exact, spans, self._bench)
+        found = np.ascontiguousarray(self._bench.best[: columns + EXTRA, :count].T)
+        least = found[:, :columns].min(axis=0) if count else np.zeros(columns)
+        return Table(found, self._bench.alike[:columns].copy(), least)
 
 
 @entry
-@allocating
-def table(
-    factors: Any, limits: Any, columns: int, first: Any, second: Any, extents: Any, exact: bool, spans: bool
-) -> Any:
-    """(tilings, columns + EXTRA): factors for tilings of two dims, then which of ``first`` and of ``second``.
-
-    ``exact``: all tiles divide the tiles above them.
-    """
-    kept1, kept2 = _roomy(factors, limits, columns, first, 1), _roomy(factors, limits, columns, second, 5)
-    first, second = first[kept1], second[kept2]
-    left = _parts(factors, columns, 1, first, extents[0], exact)
-    right = _parts(factors, columns, 5, second, extents[1], exact)
-    one, two = first.shape[0], second.shape[0]
-    found = np.empty((columns + EXTRA, one * two))
+@njit
+def fill_table(
+    factors: Any,
+    limits: Any,
+    columns: int,
+    first: Any,
+    second: Any,
+    extents: Any,
+    exact: bool,
+    spans: bool,
+    bench: Bench,
+) -> int:
+    """Fill ``bench.best`` and ``bench.alike``; how many rows are kept, or minus as many as there is no room for."""
+    left, right, found = bench.left, bench.right, bench.rows
+    one, two = _roomy(factors, limits, columns, first, 1, left), _roomy(factors, limits, columns, second, 5, right)
+    rows = one * two
+    if rows > found.shape[1]:
+        return -rows
+    _fill_parts(factors, columns, 1, first, one, extents[0], exact, left)
+    _fill_parts(factors, columns, 5, second, two, extents[1], exact, right)
     for c in range(columns):
-        factor = factors[c]
+        factor, column = factors[c], found[c]
         if factor[0] == RATIO:
-            for row in range(found.shape[1]):
-                found[c, row] = found[factor[1], row] / found[factor[2], row]
+            for row in range(rows):
+                column[row] = found[factor[1], row] / found[factor[2], row]
         elif factor[0] == PLAIN:
             for i in range(one):
                 for j in range(two):
-                    found[c, i * two + j] = left[c, i] * right[c, j]
-        elif exact:
-            _fill_exact_window(found[c], factor, left[c], right[c], first, second, extents, spans)
+                    column[i * two + j] = left.parts[c, i] * right.parts[c, j]
         else:
-            _fill_window(found[c], factor, left[c], right[c], first, second, extents, spans)
+            _fill_window(column, factor, c, left, right, first, second, one, two, extents, exact, spans)
     for i in range(one):
         for j in range(two):
-            found[columns, i * two + j], found[columns + 1, i * two + j] = kept1[i], kept2[j]
-    return best_rows(_fitting(found, limits, columns), columns)
+            found[columns, i * two + j], found[columns + 1, i * two + j] = left.kept[i], right.kept[j]
+    width, front = columns + EXTRA, bench.front
+    fitting = _fitting(found, limits, columns, width, rows, front.kept)
+    count = best_rows(found, columns, width, fitting, front, bench.best)
+    classify(bench.best, columns, count, front.varied[0], bench.alike)
+    return count
 
 
-@allocating
-def _roomy(factors: Any, limits: Any, columns: int, tiles: Any, part: int) -> Any:
-    """Tilings of a dim whose own tiles are within the limits."""
-    fits = np.ones(tiles.shape[0], np.bool_)
-    for c in range(columns):
-        if factors[c, part] != LARGEST or factors[c, part + 1] == 0 or limits[c] == np.inf:
-            continue
-        for i in range(tiles.shape[0]):
-            fits[i] &= tiles[i, factors[c, part + 1] - 1] <= limits[c] * FIT
-    return np.flatnonzero(fits)
+@njit
+def _roomy(factors: Any, limits: Any, columns: int, tiles: Any, part: int, found: Tiles) -> int:
+    """Keep the tilings of a dim whose own tiles are within the limits; how many there are."""
+    count = 0
+    for i in range(tiles.shape[0]):
+        fits = True
+        for c in range(columns):
+            if factors[c, part] == LARGEST and factors[c, part + 1] > 0 and limits[c] < np.inf:
+                fits &= tiles[i, factors[c, part + 1] - 1] <= limits[c] * FIT
+        if fits:
+            found.kept[count] = i
+            count += 1
+    return count
 
 
-@allocating
-def _fitting(found: Any, limits: Any, columns: int) -> Any:
-    """The rows within the limits."""
-    fits = np.ones(found.shape[1], np.bool_)
-    for c in range(columns):
-        if limits[c] < np.inf:
-            for row in range(fits.size):
-                fits[row] &= found[c, row] <= limits[c] * FIT
-    if fits.all():
-        return found
-    rows = np.flatnonzero(fits)
-    kept = np.empty((found.shape[0], rows.size))
-    for c in range(found.shape[0]):
-        for i in range(rows.size):
-            kept[c, i] = found[c, rows[i]]
-    return kept
+@njit
+def _fitting(found: Any, limits: Any, columns: int, width: int, rows: int, kept: Any) -> int:
+    """Put the rows within the limits first; how many there are. ``kept`` (rows) is written over."""
+    count = 0
+    for row in range(rows):
+        fits = True
+        for c in range(columns):
+            fits &= found[c, row] <= limits[c] * FIT
+        if fits:
+            kept[count] = row
+            count += 1
+    for c in range(width if count < rows else 0):
+        for i in range(count):
+            found[c, i] = found[c, kept[i]]
+    return count
 
 
-@allocating
-def _parts(factors: Any, columns: int, start: int, tiles: Any, extent: int, exact: bool) -> Any:
-    """(columns, tilings) a dim's part of each factor, found at ``start`` of it; of a window the number of tiles."""
-    found = np.empty((columns, tiles.shape[0]))
-    trips = _trips(tiles, extent)
-    sizes, counts = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
+@njit
+def _fill_parts(
+    factors: Any, columns: int, start: int, tiles: Any, many: int, extent: int, exact: bool, found: Tiles
+) -> None:
+    """A dim's part of each factor, found at ``start`` of it; of a window the number of tiles."""
+    trips, sizes, counts = found.trips, found.sizes[0], found.counts[0]
+    _fill_trips(tiles, many, extent, found)
     for c in range(columns):
         if factors[c, 0] == RATIO:
             continue
         part, same = factors[c, start : start + 4], _first_like(factors, c, start)
         if same < c:
-            put(found[c], found[same])
+            put(found.parts[c, :many], found.parts[same])
             continue
         window = factors[c, 0] == WINDOW
-        for i in range(tiles.shape[0]):
+        for i in range(many):
+            own = tiles[found.kept[i]]
             if exact:
-                total = _exact_figure(tiles[i], trips[i], extent, part, window)
+                total = _exact_figure(own, trips[i], extent, part, window)
             elif window:
                 total = 1.0
             else:
-                total = _figure(tile_sizes(tiles[i], extent, part, part[1], sizes, counts), part[0], sizes, counts)
-            found[c, i] = total / _chosen(trips[i], part[3])
-    return found
+                total = _figure(tile_sizes(own, extent, part, part[1], sizes, counts), part[0], sizes, counts)
+            found.parts[c, i] = total / _chosen(trips[i], part[3])
 
 
-@allocating
+@njit
 def _first_like(factors: Any, c: int, start: int) -> int:
     """The first factor of the same kind with the same part."""
     for other in range(c):
@@ -118,16 +202,15 @@ def _first_like(factors: Any, c: int, start: int) -> int:
     return c
 
 
-@allocating
-def _trips(tiles: Any, extent: int) -> Any:
-    """(tilings, loops) trips of each loop in the largest tile."""
-    found = np.empty(tiles.shape, np.int64)
-    for i in range(tiles.shape[0]):
+@inlined
+def _fill_trips(tiles: Any, many: int, extent: int, found: Tiles) -> None:
+    """The trips of each loop in the largest tile."""
+    for i in range(many):
         above = extent
         for loop in range(tiles.shape[1]):
-            found[i, loop] = -(-above // tiles[i, loop])
-            above = tiles[i, loop]
-    return found
+            tile = tiles[found.kept[i], loop]
+            found.trips[i, loop] = -(-above // tile)
+            above = tile
 
 
 @inlined
@@ -170,37 +253,40 @@ def _figure(many: int, figure: int, sizes: Any, counts: Any) -> float:
     return float(total)
 
 
-@allocating
-def _fill_exact_window(
-    column: Any, factor: Any, left: Any, right: Any, first: Any, second: Any, extents: Any, spans: bool
-) -> None:
-    row = 0
-    for i in range(first.shape[0]):
-        size = _size(first[i], extents[0], factor[1:5])
-        for j in range(second.shape[0]):
-            held = footprint(size, _size(second[j], extents[1], factor[5:9]), factor[9], factor[10], spans)
-            column[row] = held * left[i] * right[j]
-            row += 1
-
-
-@allocating
+@njit
 def _fill_window(
-    column: Any, factor: Any, left: Any, right: Any, first: Any, second: Any, extents: Any, spans: bool
+    column: Any,
+    factor: Any,
+    c: int,
+    left: Tiles,
+    right: Tiles,
+    first: Any,
+    second: Any,
+    one: int,
+    two: int,
+    extents: Any,
+    exact: bool,
+    spans: bool,
 ) -> None:
-    size1, count1 = np.empty(MOST_LOOPS + 1, np.int64), np.empty(MOST_LOOPS + 1, np.int64)
-    sizes = np.empty((second.shape[0], MOST_LOOPS + 1), np.int64)
-    counts = np.empty((second.shape[0], MOST_LOOPS + 1), np.int64)
-    many = np.empty(second.shape[0], np.int64)
-    for j in range(second.shape[0]):
-        many[j] = tile_sizes(second[j], extents[1], factor[5:9], factor[6], sizes[j], counts[j])
-    row = 0
-    for i in range(first.shape[0]):
-        many1 = tile_sizes(first[i], extents[0], factor[1:5], factor[2], size1, count1)
-        for j in range(second.shape[0]):
+    """A column of windows: what the tiles of two dims touch, summed over all tiles."""
+    _fill_sizes(factor[1:5], first, one, extents[0], exact, left)
+    _fill_sizes(factor[5:9], second, two, extents[1], exact, right)
+    for i in range(one):
+        for j in range(two):
             total = 0
-            for a in range(many1):
-                for b in range(many[j]):
-                    held = footprint(size1[a], sizes[j, b], factor[9], factor[10], spans)
-                    total += held * count1[a] * counts[j, b]
-            column[row] = total * left[i] * right[j]
-            row += 1
+            for a in range(left.many[i]):
+                for b in range(right.many[j]):
+                    held = footprint(left.sizes[i, a], right.sizes[j, b], factor[9], factor[10], spans)
+                    total += held * left.counts[i, a] * right.counts[j, b]
+            column[i * two + j] = total * left.parts[c, i] * right.parts[c, j]
+
+
+@njit
+def _fill_sizes(part: Any, tiles: Any, many: int, extent: int, exact: bool, found: Tiles) -> None:
+    """The sizes of each tiling's tiles and how many there are of each; where all are alike (``exact``) one of them."""
+    for i in range(many):
+        own, sizes, counts = tiles[found.kept[i]], found.sizes[i], found.counts[i]
+        if exact:
+            found.many[i], sizes[0], counts[0] = 1, _size(own, extent, part), 1
+        else:
+            found.many[i] = tile_sizes(own, extent, part, part[1], sizes, counts)

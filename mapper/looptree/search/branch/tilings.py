@@ -6,16 +6,39 @@ temporal loops share the rest: its divisors, or any tiles.
 
 from __future__ import annotations
 
-from typing import Any
+from math import isqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from archsim.base.jit import allocating, entry, inlined
+from archsim.base.jit import entry, inlined, njit
 from mapper.looptree.search.branch.costing import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
-from mapper.looptree.search.branch.rows import doubled, put
+from mapper.looptree.search.branch.rows import put
 
 DIVISORS, SPATIAL, ANY, EQUAL = range(4)  # factors; of any tiles equal parts alone
+_FIRST_ROOM = 256  # tilings
+
+
+class Levels(NamedTuple):
+    """Room for the loops of a dim while its tilings are made, outermost first: rounds ``left`` and the ``tile`` above
+    each, what was ``tried`` of ``many`` ``choices``.
+    """
+
+    left: Any
+    tile: Any
+    tried: Any
+    many: Any
+    choices: Any
+
+
+def levels_of(extent: int, kind: int) -> Levels:
+    """Room for tilings of extents up to this; those of ``kind`` are tried."""
+    most = 0
+    if kind >= ANY:
+        most = extent if kind == ANY else 4 * isqrt(extent) + 8  # it has at most 2 sqrt(extent) equal parts
+    left, tile, tried, many = np.empty((4, MOST_LOOPS + 1), np.int64)
+    return Levels(left, tile, tried, many, np.empty((MOST_LOOPS + 1, most), np.int64))
 
 
 @entry
@@ -25,8 +48,7 @@ def kind_of(extent: int, factors: int, every: int) -> int:
     return EQUAL if factors == ANY and extent > every else factors
 
 
-@entry
-@allocating
+@njit
 def count_loops(loops: Any) -> int:
     """Loops of a dim of a shape."""
     count = 0
@@ -41,7 +63,7 @@ def is_temporal(kind: int) -> bool:
     return kind in (TEMPORAL, MOVING)
 
 
-@allocating
+@njit
 def spread_below(loops: Any, shares: Any, start: int) -> int:
     """Product of the trips of the axes from loop ``start`` on."""
     product = 1
@@ -51,7 +73,7 @@ def spread_below(loops: Any, shares: Any, start: int) -> int:
     return product
 
 
-@allocating
+@njit
 def temporal_from(loops: Any, start: int) -> int:
     """Temporal loops from loop ``start`` on."""
     count = 0
@@ -60,29 +82,33 @@ def temporal_from(loops: Any, start: int) -> int:
     return count
 
 
-@entry
-@allocating
 def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
     """(tilings, loops) tiles of a dim; none where its loops cannot bring it down to 1.
 
     ``EQUAL``: of any tiles those that cut others into equal parts, also rounded up to what the axes inside take.
     """
-    depth = count_loops(loops)
-    found = np.empty((16, max(depth, 1)), np.int64)
-    count = 0
-    rounds = -(-extent // spread_below(loops, shares, 0))
-    most = extent if factors == ANY else 4 * int(np.sqrt(extent)) + 8  # it has at most 2 sqrt(extent) equal parts
-    choices = np.empty((depth + 1, most if factors >= ANY else 0), np.int64)
-    left, tile = np.empty(depth + 1, np.int64), np.empty(depth + 1, np.int64)
-    tried, many = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
-    left[0], tile[0] = rounds, extent
+    levels, depth = levels_of(extent, factors), max(1, int(np.count_nonzero(loops != NO_LOOP)))
+    found = np.empty((_FIRST_ROOM, depth), np.int64)
+    count = fill_tilings(loops, extent, shares, factors, levels, found)
+    if count > len(found):
+        found = np.empty((count, depth), np.int64)
+        fill_tilings(loops, extent, shares, factors, levels, found)
+    return found[:count].copy()
+
+
+@entry
+@njit
+def fill_tilings(loops: Any, extent: int, shares: Any, factors: int, levels: Levels, found: Any) -> int:
+    """Fill ``found`` with as many tilings as it has rows; how many there are."""
+    depth, count = count_loops(loops), 0
+    left, tile, tried, many, choices = levels.left, levels.tile, levels.tried, levels.many, levels.choices
+    left[0], tile[0], tried[0] = -(-extent // spread_below(loops, shares, 0)), extent, 0
     at = 0
     while at >= 0:
         if at == depth:
             if tile[at] == 1:
-                if count == found.shape[0]:
-                    found = doubled(found)
-                put(found[count, :depth], tile[1:])
+                if count < found.shape[0]:
+                    put(found[count, :depth], tile[1:])
                 count += 1
             at -= 1
             continue
@@ -100,10 +126,10 @@ def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
         left[at + 1], tile[at + 1] = step
         at += 1
         tried[at] = 0
-    return found[:count]
+    return count
 
 
-@allocating
+@njit
 def _next(
     loops: Any, shares: Any, factors: int, at: int, left: int, tile: int, tried: Any, choices: Any, many: int
 ) -> tuple[int, int]:
@@ -134,7 +160,7 @@ def _next(
     return rest, min(tile, rest * spread_below(loops, shares, at + 1))
 
 
-@allocating
+@njit
 def _any_parts(choices: Any, tile: int, loops: Any, shares: Any, at: int, whole: bool) -> int:
     """Tiles below the loop of an axis that cut ``tile`` into as many parts as it is spread to.
 
@@ -153,7 +179,7 @@ def _any_parts(choices: Any, tile: int, loops: Any, shares: Any, at: int, whole:
     return max(0, most - least + 1)
 
 
-@allocating
+@njit
 def _any_tiles(choices: Any, tile: int, loops: Any, shares: Any, at: int, whole: bool) -> int:
     """Tiles below a temporal loop that may have any: equal parts, and those rounded up to what the axes below take."""
     lanes = spread_below(loops, shares, at + 1)
@@ -171,30 +197,31 @@ def _any_tiles(choices: Any, tile: int, loops: Any, shares: Any, at: int, whole:
     parts = 1
     while parts <= tile:
         size = -(-tile // parts)
-        choices[count] = size
-        count += 1
+        count = _insert(choices, count, size)
         rounded = -(-size // lanes) * lanes
         if rounded != size and rounded < tile:
-            choices[count] = rounded
-            count += 1
+            count = _insert(choices, count, rounded)
         if size == 1:
             break
         parts = max(parts + 1, -(-tile // (size - 1)))
-    return _unique(choices, count)
+    return count
 
 
-@allocating
-def _unique(choices: Any, count: int) -> int:
-    ordered = np.sort(choices[:count])
-    kept = 0
-    for i in range(count - 1, -1, -1):
-        if kept == 0 or ordered[i] != choices[kept - 1]:
-            choices[kept] = ordered[i]
-            kept += 1
-    return kept
+@njit
+def _insert(choices: Any, count: int, size: int) -> int:
+    """Put a size in its place among choices, the largest first, unless it is there; how many there are then."""
+    place = count
+    while place > 0 and choices[place - 1] < size:
+        place -= 1
+    if place > 0 and choices[place - 1] == size:
+        return count
+    for i in range(count, place, -1):
+        choices[i] = choices[i - 1]
+    choices[place] = size
+    return count + 1
 
 
-@allocating
+@njit
 def tile_sizes(tiles: Any, extent: int, part: Any, loops: int, sizes: Any, counts: Any) -> int:
     """Sizes of a dim's tiles below ``loops`` and how many of each, some collapsed; how many sizes there are.
 
@@ -224,26 +251,15 @@ def tile_sizes(tiles: Any, extent: int, part: Any, loops: int, sizes: Any, count
     return many
 
 
-@allocating
+@njit
 def footprint(first: int, second: int, far: int, near: int, spans: bool) -> int:
     """Values that tiles of two dims touch along a coordinate of these steps (near 0: of one dim)."""
     if near == 0:
         return (first - 1) * far + 1
     if spans:
         return (first - 1) * far + (second - 1) * near + 1
-    if near > far:
-        first, second, far, near = second, first, near, far
-    if first == 1 or second == 1:
-        return first * second
-    if near == 1:
-        return min(second, far) * (first - 1) + second
-    return _distinct(first, second, far, near)
-
-
-@allocating
-def _distinct(first: int, second: int, far: int, near: int) -> int:
-    seen = np.zeros((first - 1) * far + (second - 1) * near + 1, np.uint8)
-    for i in range(first):
-        for j in range(second):
-            seen[i * far + j * near] = 1
-    return int(seen.sum())
+    common, rest = near, far
+    while rest:
+        common, rest = rest, common % rest
+    # of the ways to reach a value the next has near/common more tiles of the first dim, far/common fewer of the second
+    return first * second - max(0, first - near // common) * max(0, second - far // common)
