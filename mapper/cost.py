@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mapper.adding import WAYS, adding, adding_bytes, spared_bytes
-from mapper.costs import ChipCosts
+from mapper.collisions import NONE, Slowdown
+from mapper.costs import ChipCosts, drain_steps
 from mapper.crowd import behind, last_written, paced, together
 from mapper.grid import Flow, Reals, Traffic
 from mapper.latency import PINS, largest, latency_terms
@@ -31,7 +33,7 @@ class Costs:
     """Figures of cells of one template or several, each worked out when it is asked for: (n,) arrays.
 
     ``cells``: (n,) flat indices in their grids, one or more to ask for figures; there, (n,) arrays as well: ``done`` by
-    the units, ``flows`` of every operand, bytes ``held`` in all memories.
+    the units, ``flows`` of every operand, bytes ``held`` in all memories. ``slowdown``: of all cells, by collisions.
     """
 
     problem: Problem
@@ -40,6 +42,7 @@ class Costs:
     done: Work
     flows: Mapping[str, Flow]
     held: Reals
+    slowdown: Slowdown = NONE
 
     @cached_property
     def bound(self) -> Reals:
@@ -64,17 +67,42 @@ class Costs:
     @cached_property
     def terms(self) -> dict[str, Reals]:
         """What each resource alone needs of ``cycles`` (the largest is the figure)."""
-        usual, problem, done = self.chip.usual(), self.problem, self.done
+        usual, problem, slow = self.chip.usual(), self.problem, self.slowdown
+        done = self.done.slowed(slow.array, slow.vector)
         if problem.spread is None:
-            return latency_terms(problem, usual, done, self._bursts, self._counts)
+            timed = self._timed
+            counts = memory_bytes(problem, done, self.flows, timed)
+            chip = self.chip if slow.pins else usual
+            return latency_terms(problem, chip, done, timed, counts, slow.moves, in_turns=True)
         off_chip = paced(usual, problem, self._bursts)
-        found = latency_terms(problem, usual, done, off_chip, memory_bytes(problem, done, self.flows, off_chip))
+        counts = memory_bytes(problem, done, self.flows, off_chip)
+        found = latency_terms(problem, usual, done, off_chip, counts, slow.moves)
         late = {name: behind(problem, off_chip, done.array_total) for name in found if name.endswith(PINS)}
         late["array"] = last_written(usual, problem, off_chip)
         return {name: cycles + late.get(name, 0.0) for name, cycles in found.items()}
 
-    @cached_property
+    @property
     def energy_pj(self) -> Reals:
+        """Of all accesses to memories, and of what the units do."""
+        found: Reals = self.accesses_pj + self._operations_pj
+        return found
+
+    @property
+    def _operations_pj(self) -> float:
+        """Of what the units do, which is the same in all cells: MACs on the array or in lanes, and passes over the
+        outputs."""
+        problem, energy = self.problem, self.chip.energy_pj
+        outputs = prod(size for dim, size in problem.layer.dims.items() if dim not in problem.groups["K"])
+        volume = prod(problem.layer.dims.values())
+        passes, _, _ = drain_steps(problem.layer)
+        lanes = energy.get((problem.vector, "lane_ops"), 0.0)
+        if not problem.accumulates:
+            return volume * passes * lanes if problem.vector else 0.0
+        mac = energy.get((problem.unit, "mac"), 0.0) if problem.engine == "array" else lanes
+        return volume * mac + outputs * passes * lanes
+
+    @cached_property
+    def accesses_pj(self) -> Reals:
         """Of all accesses to memories."""
         total: Reals = np.zeros(self.cells.shape)
         for (memory, direction), count in self._counts.items():
@@ -104,6 +132,21 @@ class Costs:
         """The traffic that DRAM sees."""
         return {plan.name: _whole_bursts(self.chip, plan, self.flows[plan.name]) for plan in self.problem.operands}
 
+    @property
+    def _timed(self) -> dict[str, Flow]:
+        """The traffic of DRAM stretched to what it takes: by its patterns where they are known, else to the least that
+        whole bursts take."""
+        found = dict(self._bursts)
+        for plan in (*self.problem.loads, *self.problem.stores):
+            outer = self.chip.outer.get(plan.home)
+            if outer is not None and outer.rates is not None and plan.name not in self.slowdown.pins:
+                flow, least = found[plan.name], 1 / outer.rates.most
+                found[plan.name] = flow._replace(touched=flow.touched * least, first=flow.first * least)
+        for name, slower in self.slowdown.pins.items():
+            flow = self.flows[name]
+            found[name] = flow._replace(touched=flow.touched * slower, first=flow.first * slower)
+        return found
+
     @cached_property
     def _counts(self) -> dict[tuple[str, str], Reals]:
         return self._at_memories(self.flows, self._bursts)
@@ -115,6 +158,12 @@ class Costs:
             for key, count in adding_bytes(self.problem, adding(self.problem, self.chip, flows[ACC])).items():
                 found[key] = found[key] + count
         return found
+
+    def alone(self, place: int, slow: Slowdown) -> Costs:
+        """The cell that stands at a ``place`` among these, with what its commands lose by collisions."""
+        at = np.array([place])
+        flows = {name: Flow(*(field[at] for field in flow)) for name, flow in self.flows.items()}
+        return Costs(self.problem, self.chip, self.cells[at], self.done.at(at), flows, self.held[at], slow)
 
     def at(self, places: Cells) -> Costs:
         """The same for the cells that stand at some ``places`` among these."""

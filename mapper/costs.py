@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
+from typing import Protocol
 
 import numpy as np
 
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.facts.vector_cost import vector_cycles
+from archsim.ir.footprint import ByteFootprint
 from archsim.ir.functions import Function, Functions
 from archsim.ir.workload import Layer
 from archsim.spec.architecture import Architecture, Array, Vector
@@ -25,6 +27,17 @@ Extents = tuple[tuple[str, int], ...]
 FoldFunction = Callable[[Extents], tuple[int, ...]]
 
 
+class StreamRates(Protocol):
+    """How fast a DRAM serves regions."""
+
+    @property
+    def most(self) -> float:
+        """The share of the peak that no region goes beyond."""
+
+    def seconds(self, touched: ByteFootprint, *, write: bool) -> float:
+        """What the bytes take, alone in the memory, beside the latency of the first burst."""
+
+
 @dataclass(frozen=True)
 class Outer:
     """What the cost model must be told of a DRAM.
@@ -33,6 +46,7 @@ class Outer:
     seconds that a move takes more which finds other rows open; bytes of a row of a channel (0: it has none), channels.
     ``shares``: what is left of the peak, by streams under way at a time (ascending) and bytes of their contiguous runs
     (ascending); none where it is not known. ``engine_bytes_per_s``: what one engine can ask for, through one port.
+    ``rates``: of regions by their pattern; None where they go at the peak.
     """
 
     peak_bytes_per_s: float
@@ -44,6 +58,7 @@ class Outer:
     channels: int = 1
     shares: tuple[tuple[int, tuple[tuple[int, float], ...]], ...] = ()
     engine_bytes_per_s: float = inf
+    rates: StreamRates | None = None
 
     def rows(self, size_bytes: int) -> int:
         """Rows that a move opens at least: one in every channel that it reaches, and in all as many as it fills."""

@@ -25,7 +25,8 @@ from mapper.search.templates import open_space
 class Figures:
     """A mapping and what it is ranked by.
 
-    ``energy_pj``: of all accesses to memories; ``commands``: moves, and what the units do with tiles; ``held_bytes``:
+    ``energy_pj``: of what the units do and of all accesses to memories, ``accesses_pj`` of these alone; ``commands``:
+    moves, and what the units do with tiles; ``held_bytes``:
     of all rings; ``resources``: cycles that each engine and port needs, the largest is the latency; ``adding``: cores
     with partial sums of the same outputs, and the collective that adds them up, (1, '') where no reduction is spread;
     ``alike``: what differs by too little to count.
@@ -33,6 +34,7 @@ class Figures:
 
     mapping: LayerMapping
     energy_pj: float
+    accesses_pj: float
     commands: int
     held_bytes: int
     resources: Mapping[str, float]
@@ -66,6 +68,7 @@ def figures(layers: Layers, problem: Problem, mapping: LayerMapping) -> Figures:
     return Figures(
         replace(mapping, bound_cycles=int(costs.bound[CELL]), expected_cycles=int(costs.cycles[CELL])),
         float(costs.energy_pj[CELL]),
+        float(costs.accesses_pj[CELL]),
         int(costs.commands[CELL]),
         int(costs.held[CELL]),
         {name: float(cycles.flat[0]) for name, cycles in costs.terms.items()},

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from archsim.base.errors import ConfigError, MappingError
 from archsim.base.progress import each
-from archsim.energy.chip import energy_per_byte
+from archsim.energy.chip import mapped_energies
 from archsim.ir.mapping import LayerMapping
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
@@ -15,10 +16,11 @@ from mapper import constrain
 from mapper.alone import lower_alone
 from mapper.capacity import usable
 from mapper.cores import on_cores, spreads
-from mapper.costs import ChipCosts
+from mapper.costs import ChipCosts, fold_function, vector_time
 from mapper.given.priced import price
 from mapper.given.take import Stated, StatedError
 from mapper.lower.model import Mapped
+from mapper.operands import operand_dtype
 from mapper.options import Options
 from mapper.problem import Problem, build
 from mapper.residency import Residency, plan_residency
@@ -38,7 +40,7 @@ class Layers:
         self, workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], options: Options
     ) -> None:
         self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
-        self.chip = ChipCosts(architecture, options.outer, energy_per_byte(architecture))
+        self.chip = ChipCosts(architecture, options.outer, mapped_energies(architecture))
         self.solver = Solver(self.chip, dtypes, options)
         self.stated = Stated(workload, self.chip, dtypes, options.given)
         self.rules = {layer.name: self._rules(layer) for layer in workload.layers}
@@ -104,9 +106,11 @@ class Layers:
             raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
 
     def _ranked(self, found: Sequence[Pair]) -> Pair:
-        """The best: by simulation where there was one, else by the bound; spreads by what searches rank by."""
-        if found[0][0].spread is None or found[0][1].simulated_cycles:
-            return min(found, key=lambda pair: pair[1].simulated_cycles or pair[1].bound_cycles)
+        """The best: by simulation where there was one, else by what searches rank by."""
+        if len(found) == 1:
+            return found[0]
+        if found[0][1].simulated_cycles:
+            return min(found, key=lambda pair: pair[1].simulated_cycles)
         costs = [price(problem, mapping, self.chip, self.dtypes) for problem, mapping in found]
         return found[best_of(costs, self.options.objective)]
 
@@ -190,12 +194,24 @@ class Layers:
         return obeyed(layer, rules, self.architecture.arrays[0], self.dtypes, others)
 
     def _engines(self, layer: Layer, rules: constrain.Rules) -> list[str]:
-        """Those that are searched: the vector unit for matmuls only where groups leave an array empty."""
+        """Those that are searched: the vector unit for matmuls only where it may be as fast as the array."""
         possible = self._possible(layer)
         if rules.units is not None:
             return constrain.engines(layer, possible, rules, self.architecture)
-        grouped = any(layer.dims[dim] > 1 for dim in layer.batch)
-        return possible if grouped else possible[:1]
+        return possible if len(possible) > 1 and self._suits_vector(layer) else possible[:1]
+
+    def _suits_vector(self, layer: Layer) -> bool:
+        """Whether the vector unit does a matmul in no more time than the array does it as one tile, or groups leave an
+        array empty."""
+        if any(layer.dims[dim] > 1 for dim in layer.batch):
+            return True
+        array, unit = self.architecture.arrays[0], self.architecture.vectors[0]
+        dtype = operand_dtype(layer.output, self.dtypes)
+        if dtype not in unit.lanes:
+            return False
+        by_vector = vector_time(prod(layer.dims.values()), 1, (), unit, dtype)
+        by_array, *_ = fold_function(self.chip, layer, array, self.dtypes)(tuple(layer.dims.items()))
+        return by_vector * array.clock_hz <= by_array * unit.clock_hz
 
     def _check_tables(self, layer: Layer) -> None:
         """A copy changes no element, so rows have the activations' format."""

@@ -7,7 +7,7 @@ tile occurs, so the cost of a search grows with distinct tiles, not with cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
@@ -43,6 +43,13 @@ class Work:
         """The figures of some cells, by their flat indices: (n,) arrays."""
         plain = {name: getattr(self, name).reshape(-1)[cells] for name in PLAIN}
         return Work(edge={name: count.reshape(-1)[cells] for name, count in self.edge.items()}, **plain)
+
+    def slowed(self, array: float, vector: float) -> Work:
+        """The same work where each unit takes so many times as long."""
+        if array == vector == 1.0:
+            return self
+        slower = {name: array * getattr(self, name) for name in ARRAY}
+        return replace(self, **slower, **{name: vector * getattr(self, name) for name in VECTOR})
 
 
 def joined_work(parts: Sequence[Work]) -> Work:
@@ -184,11 +191,13 @@ def _vector(
     drained = _table(values, needed, problem.accumulates, lambda n: vector_time(n, passes, slow, part, dtype) / scale)
     once = values.counts["K"].sum(axis=1) if problem.accumulates else np.ones(values.counts["K"].shape[0])
     total = values.summed(drained) / once
+    first, last = values.picked(drained, values.first), values.picked(drained, values.last)
     if problem.accumulates and problem.engine == "vector":
-        total = total + values.summed(
-            _table(values, needed, False, lambda n: vector_time(n, 1, (), part, dtype) / scale)
-        )
-    return total, values.picked(drained, values.first), values.picked(drained, values.last)
+        added = _table(values, needed, False, lambda n: vector_time(n, 1, (), part, dtype) / scale)
+        total = total + values.summed(added)
+        first = first + values.reduced(added)
+        last = last + values.picked(added, values.last)
+    return total, first, last
 
 
 def _table(values: _Values, needed: NDArray[np.bool_], outputs_only: bool, cycles: Callable[[int], float]) -> Reals:

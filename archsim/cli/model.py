@@ -114,6 +114,9 @@ def map_(
     explain: Annotated[
         str | None, typer.Option(metavar="LAYER", help="What bounds a layer, what came second, what would help it.")
     ] = None,
+    gap: Annotated[
+        bool, typer.Option("--gap", help="Expected against simulated cycles of each layer, worst first.")
+    ] = False,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
@@ -121,8 +124,10 @@ def map_(
     from archsim.lab.run.map_only import mapped, texts
     from archsim.lab.run.mapping_file import check_writable, write
 
-    if explain is None and format_ is opt.OutputFormat.JSON:
-        raise typer.BadParameter("loop nests are text; JSON is what --explain LAYER prints", param_hint="--format")
+    if explain is None and not gap and format_ is opt.OutputFormat.JSON:
+        raise typer.BadParameter("loop nests are text; JSON is what --explain and --gap print", param_hint="--format")
+    if gap and (explain is not None or layer is not None):
+        raise typer.BadParameter("tells of all layers; leave out --layer and --explain", param_hint="--gap")
     if explain is not None and layer is not None:
         raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
     if explain is not None and search != "exhaustive":
@@ -137,6 +142,7 @@ def map_(
         ).job()  # fmt: skip
         found = mapped(job, say)
         told = _explained(job, explain, format_, say) if explain is not None else None
+        told = _gap(job, format_, say) if gap else told
     for warning in found.warnings:
         say_error(f"warning: {warning}")
     for text in texts(found.mapping, found.dataflows, layer) if told is None else (told,):
@@ -155,6 +161,18 @@ def _explained(job: Job, layer: str, format_: opt.OutputFormat, say: Callable[[s
         return explanation.to_json(told)
     width = columns()
     return folded(explanation.to_table(told, width), width)
+
+
+def _gap(job: Job, format_: opt.OutputFormat, say: Callable[[str], None]) -> str:
+    from archsim.lab.what_if.gap import mapping_gap
+    from archsim.report.kit.console import columns, folded
+    from archsim.report.run import explanation, gap
+
+    told = mapping_gap(job, say).to_json()
+    if format_ is opt.OutputFormat.JSON:
+        return explanation.to_json(told)
+    width = columns()
+    return folded(gap.to_table(told, width), width)
 
 
 def asm(

@@ -71,15 +71,18 @@ def modelled(architecture: Architecture, dtypes: Mapping[str, str] | None = None
     return {part.name: _PRICE[type(part)](part, context) for part in architecture.parts()}
 
 
-def energy_per_byte(architecture: Architecture) -> dict[tuple[str, str], float]:
-    """(memory, 'read' | 'write') -> pJ per byte of whole words or bursts, leakage not included."""
+def mapped_energies(architecture: Architecture) -> dict[tuple[str, str], float]:
+    """What depends on the mapping, without leakage: (memory, 'read' | 'write') -> pJ per byte of whole words or
+    bursts; (array, 'mac') and (vector unit, 'lane_ops') -> pJ of one operation."""
     tables = tables_for(architecture)
     found = {}
     for memory in architecture.memories:
         for way in ("read", "write"):
             action, size = _BYTES[memory.kind]
             found[memory.name, way] = tables.pj(memory.name, action.format(way)) / (size or memory.word_bytes)
-    return found
+    operations = [(array.name, "mac") for array in architecture.arrays]
+    operations += [(vector.name, "lane_ops") for vector in architecture.vectors]
+    return found | {key: tables.pj(*key) for key in operations}
 
 
 def _table(part: Part, priced: PricedPart) -> PartTable:

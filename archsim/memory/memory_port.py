@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import gcd
 from typing import NamedTuple, Protocol
 
-from archsim.memory.banks import Banking
+from archsim.facts.banks import Banking
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event
 from archsim.sim.protocols import Cycles, Demand, StreamPlace

@@ -23,7 +23,7 @@ from math import ceil
 from typing import NamedTuple
 
 from archsim.base.errors import ProgramError
-from archsim.memory.banks import bank_loads, banking, lost_cycles, stream_cycles
+from archsim.facts.banks import bank_loads, banking, lost_cycles, stream_cycles
 from archsim.memory.memory_port import BankConflict, MemoryPort, PortStreams, StreamStarter
 from archsim.sim.clock import ClockDomain
 from archsim.sim.protocols import Cycles, Demand, StreamPlace

@@ -195,7 +195,7 @@ class Memory(Part):
     ``keeps``: roles, in the order of ROLES; ``slots``: role to the slots of its rings; ``filled_by``: dma (explicit:
     rings and moves) or array (folded into the array's formula). Of an sram: ``ports`` of all engines that have none of
     their own, ``private_ports``: engine to its own (0 in a direction: none), ``interleave``: word | block | xor, which
-    bank holds an address (``archsim.memory.banks``), with ``block_bytes`` of a block, ``padding_words``: role to words
+    bank holds an address (``archsim.facts.banks``), with ``block_bytes`` of a block, ``padding_words``: role to words
     left free behind each row of a tile. Of a dram: ``control`` of all standards but constant; a memory of constant rate
     has ``bytes_per_cycle`` (None: infinite) and ``latency_cycles``.
     """

@@ -130,7 +130,7 @@ SRAM = section(
     "schema_memory.Sram",
     """`sram`: an on-chip memory. Bandwidth of each direction = banks x word x ports, per cycle.
 
-    Regions whose words meet in few banks take longer: the rule is in `archsim/memory/banks.py`.
+    Regions whose words meet in few banks take longer: the rule is in `archsim/facts/banks.py`.
     """,
     Memory,
     "sram",

@@ -13,6 +13,7 @@ import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping
 from mapper.candidates import Cut
+from mapper.collisions import slowdown
 from mapper.cores import of_core
 from mapper.cost import Costs, held_bytes
 from mapper.costs import ChipCosts
@@ -37,7 +38,7 @@ def price(problem: Problem, mapping: LayerMapping, chip: ChipCosts, dtypes: Mapp
     flows = {name: traffic.at(np.unravel_index([CELL], grid.shape)) for name, traffic in moved.items()}
     held = sum((need.reshape(-1) for need in held_bytes(problem, moved).values()), np.zeros(1))
     cells = np.array([CELL])
-    return Costs(problem, chip, cells, done.at(cells), flows, held)
+    return Costs(problem, chip, cells, done.at(cells), flows, held, slowdown(problem, mapping, chip))
 
 
 def brought_again(problem: Problem, mapping: LayerMapping) -> set[str]:

@@ -7,7 +7,9 @@ first in order. Of layers that are spread over cores figures are alike that are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,26 +45,58 @@ def best(space: Space, objective: str) -> Choice:
     legal = [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
     if not legal:
         raise space.empty()
-    size = sum(template.grid.size for template in space.templates())
-    evaluated = sum(cells.size for _, cells in legal)
-    alike = Alike(space.problem.spread is not None)
-    found = _promising(space, legal, alike) if objective == "latency" else legal
-    costs = joined([space.costs(template, cells) for template, cells in found])
-    name, figure = next(iter(_figures(costs, objective, "cycles").items()))
-    near = np.flatnonzero(figure() <= alike.most(name, float(figure().min())))
-    position = int(near[best_of([costs.at(near)], objective)])
-    cell = _at(found, position).cell(int(costs.cells[position]))
-    return choice(cell, costs, position, size, evaluated, _proof(space.problem))
+    size, alike = sum(template.grid.size for template in space.templates()), Alike(space.problem.spread is not None)
+    whole = _Cells(space, size, sum(cells.size for _, cells in legal))
+    return _settled(whole, _promising(whole, legal, alike) if objective == "latency" else legal, objective, alike)
 
 
-def _promising(space: Space, legal: Sequence[Found], alike: Alike) -> list[Found]:
-    """Of cells those that may be alike to the one of least latency: the few that promise most are worked out, and what
-    cannot do as well falls away."""
-    least = np.concatenate([space.least(template, cells) for template, cells in legal])
+@dataclass
+class _Cells:
+    """Mappings of the cells of a space, each made when it is looked at. ``size``: of the space; ``evaluated``: legal
+    cells."""
+
+    space: Space
+    size: int
+    evaluated: int
+    _made: dict[tuple[int, int], Choice] = field(default_factory=dict)  # by template, as an object, and cell
+
+    def choice(self, found: Sequence[Found], costs: Costs, position: int) -> Choice:
+        """The mapping of the cell at a position of ``costs``, which are those of the cells that were ``found``."""
+        template, number = _at(found, position), int(costs.cells[position])
+        made = self._made.get((id(template), number))
+        if made is None:
+            proof = _proof(self.space.problem)
+            made = choice(template.cell(number), costs, position, self.size, self.evaluated, proof)
+            self._made[id(template), number] = made
+        return made
+
+
+def _settled(cells: _Cells, found: Sequence[Found], objective: str, alike: Alike) -> Choice:
+    """The best mapping of the cells ``found``.
+
+    What is worked out for all of them leaves out collisions, so that no mapping takes less. The best of what is known
+    is made and takes what it takes, until it is one that was made before: what no other promises to be.
+    """
+    costs = joined([cells.space.costs(template, numbers) for template, numbers in found])
+    made: dict[int, Choice] = {}
+    while True:
+        name, figure = next(iter(_figures(costs, objective, "cycles").items()))
+        near = np.flatnonzero(figure() <= alike.most(name, float(figure().min())))
+        position = int(near[best_of([costs.at(near)], objective)])
+        if position in made:
+            return made[position]
+        made[position] = cells.choice(found, costs, position)
+        costs.cycles[position] = made[position].mapping.expected_cycles
+
+
+def _promising(cells: _Cells, legal: Sequence[Found], alike: Alike) -> list[Found]:
+    """Of cells those that may be alike to the one of least latency: the few that promise most are settled, and what
+    cannot do as well as the best of them falls away."""
+    least = np.concatenate([cells.space.least(template, numbers) for template, numbers in legal])
     wanted = np.zeros(least.shape, dtype=bool)
     wanted[np.argpartition(least, min(PROMISING, least.size - 1))[:PROMISING]] = True
-    first = joined([space.costs(template, cells) for template, cells in _of(legal, wanted)])
-    return _of(legal, least <= alike.most("cycles", float(first.cycles.min())) + SLACK)
+    best = _settled(cells, _of(legal, wanted), "latency", alike).mapping.expected_cycles
+    return _of(legal, least <= alike.most("cycles", best) + SLACK)
 
 
 def _of(legal: Sequence[Found], wanted: NDArray[np.bool_]) -> list[Found]:
@@ -99,14 +133,29 @@ def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choi
         return
     size = sum(template.grid.size for template, _ in found)
     costs = joined([space.costs(template, cells) for template, cells in found])
-    columns = [figure() for figure in _figures(costs, objective, by).values()]
+    whole = _Cells(space, size, costs.cells.size)
     seen: set[tuple[MapNode, ...]] = set()
-    for place in np.lexsort(columns[::-1]):
-        cell = _at(found, int(place)).cell(int(costs.cells[place]))
-        made = choice(cell, costs, int(place), size, costs.cells.size, _proof(space.problem))
+    for made in _in_order(whole, found, costs, _figures(costs, objective, by)):
         if made.mapping.nodes not in seen:
             seen.add(made.mapping.nodes)
             yield made
+
+
+def _in_order(
+    cells: _Cells, found: Sequence[Found], costs: Costs, figures: Mapping[str, Callable[[], Reals]]
+) -> Iterator[Choice]:
+    """The mappings of all cells, the least by ``figures`` first: each is given once no other promises less."""
+    columns = [figure() for figure in figures.values()]
+    order = np.lexsort(columns[::-1]).tolist()
+    promises = zip(*[column[order].tolist() for column in columns], strict=True)
+    waiting: list[tuple[tuple[float, ...], int]] = []
+    for place, promised in zip(order, promises, strict=True):
+        while waiting and waiting[0] <= (promised, place):
+            yield cells.choice(found, costs, heappop(waiting)[1])
+        costs.cycles[place] = cells.choice(found, costs, place).mapping.expected_cycles
+        heappush(waiting, (tuple([float(figure()[place]) for figure in figures.values()]), place))
+    while waiting:
+        yield cells.choice(found, costs, heappop(waiting)[1])
 
 
 def _proof(problem: Problem) -> str:

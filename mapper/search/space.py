@@ -18,6 +18,7 @@ import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from mapper.candidates import Cut
+from mapper.collisions import slowdown
 from mapper.cost import Costs
 from mapper.grid import STRIPS, Grid, Reals, depths
 from mapper.operands import BIAS, OperandPlan
@@ -68,7 +69,10 @@ class Kept(NamedTuple):
 
 
 def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, proof: str) -> Choice:
-    """The mapping of a cell, with its figures, at a ``position`` of ``costs``, and what the search says of it."""
+    """The mapping of a cell, with its figures, at a ``position`` of ``costs``, and what the search says of it.
+
+    What it is expected to take is more than ``costs`` say where its bytes collide.
+    """
     problem = cell.grid.problem
     mapping = LayerMapping(
         layer=problem.layer.name,
@@ -80,9 +84,9 @@ def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, 
         space=space,
         evaluated=evaluated,
         proof=proof,
-        expected_cycles=int(costs.cycles[position]),
     )
-    return Choice(mapping, float(costs.energy_pj[position]))
+    settled = costs.alone(position, slowdown(problem, mapping, costs.chip))
+    return Choice(replace(mapping, expected_cycles=int(settled.cycles[0])), float(costs.energy_pj[position]))
 
 
 def spread_over(problem: Problem, nodes: tuple[MapNode, ...]) -> tuple[MapNode, ...]:

@@ -46,7 +46,7 @@ def gaps(model: str, chip: str, objective: str) -> Iterator[Gap]:
         found, own = least(layers, problem), figures(layers, problem, mapping)
         if not isinstance(found, str):
             bound, figure = (
-                (found.energy_pj, own.energy_pj) if objective == "energy" else (found.cycles, float(own.cycles))
+                (found.energy_pj, own.accesses_pj) if objective == "energy" else (found.cycles, float(own.cycles))
             )
             yield Gap(problem.layer.name, bound, bound.gap(figure), own.bounded_by)
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import archsim
 from archsim.base.errors import MappingError
+from archsim.facts.banks import banking, lost_cycles
 from archsim.facts.dataflows import catalogue
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.check.program import check
 from archsim.ir.footprint import footprint
 from archsim.ir.program import Affine, Command, Extent, Program, Region
 from archsim.ir.unroll import unroll
-from archsim.memory.banks import banking, lost_cycles
 from archsim.spec import load
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import PortSet

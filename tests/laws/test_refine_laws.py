@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from archsim.base.errors import SimulationError
+from archsim.ir.mapping import Constraint
 from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
 from mapper.layers import Layers
-from mapper.options import resolve_dtypes
+from mapper.options import Given, resolve_dtypes
 from mapper.refine import PROVEN, refine
 from mapper.search import exhaustive
 from mapper.search.space import Choice
@@ -67,7 +68,8 @@ def test_refining_stops_with_the_best_of_the_whole_space(seed: int) -> None:
     chip = small_chip(1 << 11, 1 << 10, dram_rate=Fraction(2))
     layers, space, _ = space_of(seed, chip)
     tried: list[str] = []
-    options = Options(refine=ALL, simulate=cycles_on(chip, tried))  # type: ignore[arg-type]
+    on_array = Given(constraints=(Constraint("*", units=("mxu",)),))
+    options = Options(refine=ALL, simulate=cycles_on(chip, tried), given=on_array)  # type: ignore[arg-type]
     found = compile_model(layers.workload, chip, options).mapping.layers[0]
     assert found.proof.startswith(PROVEN) and found.simulated_cycles >= found.bound_cycles
     given = [choice.mapping for choice in exhaustive.candidates(space, "latency")][:: 1 + seed]

@@ -97,7 +97,7 @@ def test_every_dim_that_is_cut_may_be_left_out(name: str) -> None:
     chip = small_chip(1 << 16, 1 << 14, dataflow=name)
     layer = next(layer for layer in workload.layers if layer.kind == "matmul")
     for axis, dims in laid(layer, chip).items():
-        given = Given(constraints=(Constraint(layer.name, spatial={axis: ()}),))
+        given = Given(constraints=(Constraint(layer.name, units=("mxu",), spatial={axis: ()}),))
         stuck = [dim for dim in dims if dim in never_cut(layer) and layer.dims[dim] > 1]
         if stuck:
             with pytest.raises(MappingError, match=f"{axis} of 'mxu' may spread nothing, but of .* cannot be cut"):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.ir.activity import Activity
-from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
+from archsim.ir.mapping import Constraint, Keep, LayerMapping, Loop, MapNode
 from archsim.ir.unroll import unroll
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
@@ -129,7 +129,8 @@ def test_law_15_partial_sums_of_a_cut_reduction(pieces: int) -> None:
 @given(st.integers(1, 40), st.integers(1, 20), st.integers(1, 40))
 def test_law_16_accumulator_balance(m: int, n: int, k: int) -> None:
     """Law 16, one reduction above: array reads = updates - |O|, drains = |O|, so reads = writes."""
-    _, activity = run(gemm(m, n, k), small_chip(1 << 12, 1 << 10))
+    on_array = Options(given=Given(constraints=(Constraint("*", units=("mxu",)),)))
+    _, activity = run(gemm(m, n, k), small_chip(1 << 12, 1 << 10), on_array)
     folds = ceil(k / 4)
     assert count(activity, "acc", "write_bytes") >= 4 * m * n * folds
     assert count(activity, "acc", "read_bytes") == count(activity, "acc", "write_bytes")

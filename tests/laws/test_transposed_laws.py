@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from archsim.facts.banks import banking, lost_cycles
 from archsim.ir.activity import Activity
 from archsim.ir.program import Command, Extent, Region
-from archsim.memory.banks import banking, lost_cycles
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from tests.laws.builders import LOAD, STORE, chip, constant_dram, program, queue, scratchpad, tensor

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from archsim.facts.banks import BankAxes, Banking, bank_loads, lost_cycles, stream_cycles
 from archsim.ir.footprint import runs_of
-from archsim.memory.banks import BankAxes, Banking, bank_loads, lost_cycles, stream_cycles
 
 EXACT = settings(max_examples=400, deadline=None, derandomize=True)
 MOST_WORDS = 4000

@@ -6,7 +6,7 @@ import pytest
 from fixtures_chip import small_chip
 
 from archsim.base.errors import ConfigError, SimulationError
-from archsim.energy.chip import energy_per_byte, tables_for
+from archsim.energy.chip import mapped_energies, tables_for
 from archsim.energy.chip_tables import ChipTables
 from archsim.energy.dram import load_dram
 from archsim.energy.sram import log_line
@@ -183,7 +183,7 @@ def test_area_counts_the_dram_interface_and_not_the_host(tables: ChipTables) -> 
     assert area["dma"] == 0
 
 
-def test_energy_per_byte_for_the_compiler() -> None:
-    found = energy_per_byte(small_chip())
+def test_mapped_energies_for_the_compiler() -> None:
+    found = mapped_energies(small_chip())
     assert found["l1", "read"] == pytest.approx(25.87 / 8)
     assert found["dram", "write"] == pytest.approx(8 * 14.98)

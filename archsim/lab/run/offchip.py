@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
+from archsim.facts.dram import catalogue
+from archsim.lab.run.stream_rates import SampledRates, sampler_of
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory
 
@@ -49,6 +51,7 @@ def _outer(part: Memory, architecture: Architecture) -> Outer | None:
     return Outer(
         peak, read_s, write_s, device.burst_bytes, row_s, row_bytes, dram.channels, shares,
         min(_of_engine(architecture, device), _of_port(part, device)),
+        SampledRates(dram, part.control, architecture.dma),
     )  # fmt: skip
 
 
@@ -76,20 +79,14 @@ def _of_engine(architecture: Architecture, device: DramChannel) -> float:
 
 def device_of(part: Memory) -> DramMemory:
     """The DRAM that a part is, by its standard."""
-    from archsim.facts.dram import catalogue
-
     return catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
 
 
 def _shares(part: Memory, dram: DramMemory, cores: int) -> Shares:
     """What is left of the peak by streams, up to one for each core, and run, up to where the next one begins."""
-    from archsim.facts.dram.bit_order import mapped
-    from archsim.memory.dram.sampling import CROWDS, PatternSampler
-    from archsim.memory.offchip import policy_of
+    from archsim.memory.dram.sampling import CROWDS
 
-    mapping, interleave = mapped(part.control.address_map, dram)
-    device = dram.device
-    sampler = PatternSampler(dram, policy_of(part.control), mapping, interleave * device.burst_bytes)
+    device, sampler = dram.device, sampler_of(dram, part.control)
     most = dram.channels * device.columns * device.groups * device.burst_bytes // RUNS_TOGETHER
     runs = [device.burst_bytes << bit for bit in range(0, (most // device.burst_bytes).bit_length(), RUN_STEP)]
     streams = [1, *(crowd for crowd in reversed(CROWDS) if crowd <= cores)]

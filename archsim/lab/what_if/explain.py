@@ -99,7 +99,7 @@ class Explanation:
             return {"reason": self.least}
         return {
             "cycles": _bound(self.least.cycles, self.chosen.cycles),
-            "energy_pj": _bound(self.least.energy_pj, self.chosen.energy_pj),
+            "energy_pj": _bound(self.least.energy_pj, self.chosen.accesses_pj),
             "constraints_aside": list(self.aside),
         }
 

@@ -47,7 +47,7 @@ def totals(chosen: ExplanationSummary, second: ExplanationSummary | None) -> Rep
     """The figures by which mappings are chosen."""
     names = {
         "cycles": "cycles",
-        "energy_pj": "energy of memory accesses, pJ",
+        "energy_pj": "energy of accesses and operations, pJ",
         "commands": "commands",
         "held_bytes": "bytes held",
     }
@@ -74,7 +74,7 @@ def doubled(told: ExplanationSummary) -> ReportTable:
         TableColumn("if", "name"),
         TableColumn("cycles", show=count),
         TableColumn("change", show=partial(_change, before=cycles)),
-        TableColumn("memory energy", unit="pJ", show=_rounded, rank=1),
+        TableColumn("energy", unit="pJ", show=_rounded, rank=1),
         TableColumn("change", show=partial(_change, before=energy), rank=1),
         TableColumn("then bounded by", "text"),
     )
@@ -153,7 +153,7 @@ def _least(told: ExplanationSummary) -> str:
     if "reason" in found:
         return f"What the least of any LoopTree would be is not known: {found['reason']}."
     texts = []
-    for key, unit in (("cycles", "cycles"), ("energy_pj", "pJ")):
+    for key, unit in (("cycles", "cycles"), ("energy_pj", "pJ of accesses")):
         bound = found[key]
         proof = "" if bound["proven"] else "search ended early, "
         texts.append(f"{bound['figure']:,.0f} {unit} ({proof}chosen: {bound['chosen_above_percent']:+.1f} %)")

@@ -35,12 +35,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from math import gcd, lcm, prod
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from archsim.base.arrays import IntArray
-from archsim.spec.memories import Memory
 
 BankAxes = tuple[tuple[int, int], ...]  # (extent, stride in bytes), outermost first
 
@@ -79,7 +78,27 @@ class Banking(NamedTuple):
         return words % self.banks
 
 
-def banking(memory: Memory) -> Banking:
+class Banked(Protocol):
+    """What has banks."""
+
+    @property
+    def banks(self) -> int:
+        """How many."""
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes that a bank serves at a time."""
+
+    @property
+    def interleave(self) -> str:
+        """word, block or xor."""
+
+    @property
+    def block_bytes(self) -> int:
+        """Of ``block``."""
+
+
+def banking(memory: Banked) -> Banking:
     """The banks of an sram."""
     return Banking(memory.banks, memory.word_bytes, memory.interleave, memory.block_bytes)
 

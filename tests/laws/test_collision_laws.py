@@ -1,0 +1,106 @@
+"""Mappings are ranked by what their commands lose in banks and in DRAM: what the machine then takes for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from archsim.lab.run.job import Job, load_chip, prepare
+from archsim.system import simulate
+from mapper.alone import lower_alone
+from mapper.collisions import NONE, _Collisions, _stored, slowdown
+from mapper.cores import of_core
+from mapper.explain import figures
+from mapper.layers import Layers
+from mapper.lower.frame import Frame
+from mapper.lower.item import Item
+from mapper.lower.layer import commands
+from mapper.options import resolve_dtypes
+from mapper.search import random as drawn
+
+CASES = [
+    ("hand_tracking", "tpu_v1", {"block1_depthwise", "block5_depthwise", "block17", "stem"}),
+    ("hand_tracking", "edge_npu", {"block1_depthwise", "block2", "block2_expand"}),
+    ("shufflenet", "edge_npu", {"reshape_10_56x56x112", "conv_11_28x28x112"}),
+    ("eye_tracking", "gemmini_16x16", {"stem", "stage1_a", "stage2"}),
+]
+SEEDS = range(4)
+
+
+class _Asked(NamedTuple):
+    """What was asked of a command with its whole tile, and the most that the machine took for it, in ps."""
+
+    without: float
+    expected: float
+    taken: int
+
+
+def _asked(model: str, chip: str, names: set[str]) -> Iterator[_Asked]:
+    """All commands of layers that are mapped at random, alone."""
+    job = Job(model, chip)
+    architecture = load_chip(job)
+    asked = prepare(job, architecture)
+    dtypes = resolve_dtypes(architecture, asked.options.dtypes or {})
+    layers = Layers(asked.workload, architecture, dtypes, asked.options)
+    mapped = layers.map()
+    for problem in mapped.problems:
+        if problem is None or problem.layer.name not in names:
+            continue
+        for seed in SEEDS:
+            mapping = drawn.search(problem, layers.chip, dtypes, "latency", seed=f"{seed}").mapping
+            program = lower_alone(
+                layers.workload, architecture, dtypes, layers.options, problem, mapped.residency, mapping
+            )
+            rows = [row for records in simulate(program, architecture).records.values() for row in records]
+            most: dict[str, int] = {}
+            for row in rows:
+                most[row.name] = max(most.get(row.name, 0), row.end_ps - row.start_ps)
+            frame = Frame(problem, of_core(problem, mapping), _stored(problem))
+            collisions = _Collisions(frame, layers.chip)
+            for item in commands(frame):
+                yield from _of_item(collisions, item, most)
+
+
+def _of_item(collisions: _Collisions, item: Item, most: dict[str, int]) -> Iterator[_Asked]:
+    for (kind, _), without, stretched in collisions.seconds(item):
+        if kind == "unit":
+            yield _Asked(1e12 * float(without), 1e12 * float(stretched), most[item.command.name])
+
+
+@pytest.mark.parametrize(("model", "chip", "names"), CASES, ids=[f"{model} {chip}" for model, chip, _ in CASES])
+def test_a_command_takes_what_it_is_asked_to_take(model: str, chip: str, names: set[str]) -> None:
+    """Law 38: nothing that is asked of a command is more than the machine takes for it; at least half of them, those
+    that no other engine holds up, take just that."""
+    found = list(_asked(model, chip, names))
+    hz = load_chip(Job(model, chip)).clock_hz
+    cycle = 1e12 / hz
+    assert found
+    for each in found:
+        assert each.expected <= each.taken + cycle
+    near = sum(each.taken - each.expected <= 2 * cycle for each in found)
+    assert 2 * near >= len(found)
+
+
+def test_some_of_these_commands_collide() -> None:
+    """Those of a test in which nothing does would say nothing."""
+    found = list(_asked(*CASES[0]))
+    assert any(each.expected > 2 * each.without for each in found)
+
+
+def test_a_slowdown_only_adds() -> None:
+    """Law 38: a figure with collisions is no less than the one without, and the bound has none of them."""
+    job = Job("hand_tracking", "tpu_v1")
+    architecture = load_chip(job)
+    asked = prepare(job, architecture)
+    dtypes = resolve_dtypes(architecture, asked.options.dtypes or {})
+    layers = Layers(asked.workload, architecture, dtypes, asked.options)
+    mapped = layers.map()
+    for problem, mapping in zip(mapped.problems, mapped.mappings, strict=True):
+        if problem is None:
+            continue
+        slow = slowdown(problem, mapping, layers.chip)
+        assert min(slow.array, slow.vector, *slow.moves.values(), *slow.pins.values()) >= 1.0
+        assert figures(layers, problem, mapping).cycles == mapping.expected_cycles >= mapping.bound_cycles
+    assert NONE.is_none
