@@ -83,9 +83,18 @@ class Costs:
 
     @property
     def energy_pj(self) -> Reals:
-        """Of all accesses to memories, and of what the units do."""
-        found: Reals = self.accesses_pj + self._operations_pj
+        """Of all accesses to memories, of what the units do, and of the time that all this is expected to take."""
+        return self.energy(self.cycles)
+
+    def energy(self, cycles: Reals) -> Reals:
+        """The same where it takes so many ``cycles``."""
+        found: Reals = self.accesses_pj + self._operations_pj + cycles * self.standing_pj
         return found
+
+    @property
+    def standing_pj(self) -> float:
+        """What a cycle costs in which nothing happens."""
+        return self.chip.standing_w * 1e12 / self.chip.architecture.clock_hz
 
     @property
     def _operations_pj(self) -> float:

@@ -87,7 +87,8 @@ class Outer:
 
 @dataclass(frozen=True)
 class ChipCosts:
-    """Rates of one chip for the cost model. ``energy_pj``: (part, 'read' | 'write') -> pJ per byte.
+    """Rates of one chip for the cost model. ``energy_pj``: (part, 'read' | 'write') -> pJ per byte, (array, 'mac') and
+    (vector unit, 'lane_ops') -> pJ; ``standing_w``: what time alone costs.
 
     ``outer``: DRAM parts by name; one that is not there is taken as infinitely fast, so that bounds stay bounds.
     ``opens``: moves are taken to find other rows open in DRAM.
@@ -97,6 +98,7 @@ class ChipCosts:
     outer: Mapping[str, Outer]
     energy_pj: Mapping[tuple[str, str], float]
     opens: bool = False
+    standing_w: float = 0.0
 
     def read_rate(self, name: str) -> float:
         """Bytes per reference cycle that a DMA engine can read from a memory (infinite where unlimited)."""

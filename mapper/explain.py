@@ -83,7 +83,7 @@ def runner_up(layers: Layers, mapped: Mapped, index: int) -> Figures | None:
     found: list[Figures] = []
     for problem, rules in layers.searched(index, mapped.residency):
         space = open_space(problem, layers.chip, layers.dtypes, rules)
-        for choice in islice(exhaustive.candidates(space, objective, by="cycles"), 2):
+        for choice in islice(exhaustive.candidates(space, objective), 2):
             if (choice.mapping.unit, choice.mapping.nodes) != (chosen.unit, chosen.nodes):
                 found.append(figures(layers, problem, choice.mapping))
     return min(found, key=lambda other: [value for _, value in other.ranked(objective)], default=None)

@@ -45,12 +45,14 @@ class Component:
 
     def size(self, tiles: Mapping[str, int]) -> int:
         """Positions covered by a tile."""
-        return sum(coef * (tiles[dim] - 1) for dim, coef in self.terms) + 1
+        return sum([coef * (tiles[dim] - 1) for dim, coef in self.terms]) + 1
 
     def tiled_dim(self, whole: frozenset[str]) -> str | None:
         """The one dim of this component that loops may cut, if any."""
-        free = [dim for dim, _ in self.terms if dim not in whole]
-        return free[0] if free else None
+        for dim, _ in self.terms:
+            if dim not in whole:
+                return dim
+        return None
 
     def step(self, dim: str) -> int:
         """Coefficient of ``dim`` (0 when absent)."""

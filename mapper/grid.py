@@ -20,7 +20,7 @@ from mapper.constrain import FREE, Rules
 from mapper.geometry import Component, slot_padding
 from mapper.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.problem import GROUPS, Problem
-from mapper.tables import Geometry, Share, geometry, share
+from mapper.tables import Geometry, Share, geometry, shares
 
 Reals = NDArray[np.float64]
 STRIPS = "2"  # M2: the strips of M
@@ -80,12 +80,12 @@ def build_grid(
     if strips:
         found[strips] = striped(found[strips], problem.dims)
         outer = {f"{strips}{STRIPS}": [cut.strips(problem.dims, problem.groups[strips]) for cut in found[strips]]}
-    shares = {
-        (plan.name, group): [share(geo, plan, group[0], cut) for cut in made]
+    parts = {
+        (plan.name, group): shares(geo, plan, group[0], made)
         for plan in problem.operands
         for group, made in (found | outer).items()
     }
-    return Grid(problem, geo, found, shares)
+    return Grid(problem, geo, found, parts)
 
 
 def sides(problem: Problem, architecture: Architecture) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from mapper.given.take import Stated, StatedError
 from mapper.lower.model import Mapped
 from mapper.operands import operand_dtype
 from mapper.options import Options
+from mapper.pressure import relieved
 from mapper.problem import Problem, build
 from mapper.residency import Residency, plan_residency
 from mapper.search.exhaustive import best_of
@@ -40,25 +41,28 @@ class Layers:
         self, workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], options: Options
     ) -> None:
         self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
-        self.chip = ChipCosts(architecture, options.outer, mapped_energies(architecture))
+        energies = mapped_energies(architecture)
+        self.chip = ChipCosts(architecture, options.outer, energies.pj, standing_w=energies.standing_w)
         self.solver = Solver(self.chip, dtypes, options)
         self.stated = Stated(workload, self.chip, dtypes, options.given)
         self.rules = {layer.name: self._rules(layer) for layer in workload.layers}
 
     def map(self) -> Mapped:
-        """Residency and a mapping per layer; a layer that cannot be mapped sends the largest pinned tensor to DRAM.
+        """Residency and a mapping per layer; a layer that cannot be mapped sends the largest pinned tensor to DRAM, and
+        so do layers that lose more by what stays than it spares.
 
         Raises MappingError (tensor, level, needs, has) when a layer cannot be mapped at all. Mappings that were found
         are kept, whatever ends the search.
         """
         self.stated.check()
         try:
-            return self._mapped()
+            found = self.mapped(frozenset())
+            return found if self.options.random else relieved(self, found)
         finally:
             self.solver.cache.save()
 
-    def _mapped(self) -> Mapped:
-        barred: Barred = frozenset()
+    def mapped(self, barred: Barred) -> Mapped:
+        """The same where the tensors ``barred`` may not stay on chip, nor those that leave a layer too little room."""
         indices = range(len(self.workload.layers))
         while True:
             residency = self.residency(barred)

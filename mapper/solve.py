@@ -20,6 +20,7 @@ from mapper.problem import Problem, content
 from mapper.refine import refine
 from mapper.search import catalogue
 from mapper.search.catalogue import EXHAUSTIVE, RANDOM
+from mapper.search.exhaustive import least_figures
 from mapper.search.space import Choice
 from mapper.search.templates import open_space
 
@@ -102,10 +103,11 @@ class Solver:
         if found is None:
             space = open_space(problem, self.search.chip, self.search.dtypes, rules)
             search = catalogue.ranked(self.search.name)
-            first = search.best(space, self.options.objective)
-            candidates = search.candidates(space, self.options.objective)
-            most = self.options.refine
-            found = self._learn(key, refine(first, candidates, simulated, most, self.options.objective))
+            objective, most = self.options.objective, self.options.refine
+            first = search.best(space, objective)
+            least = least_figures(space, objective)
+            best = refine(first, search.candidates(space, objective), least, simulated, most, objective)
+            found = self._learn(key, best)
         assert not isinstance(found, str)
         return replace(found, layer=problem.layer.name)
 

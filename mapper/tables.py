@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -89,29 +89,35 @@ def _leads(parts: tuple[Component, ...], part: Component, dim: str, problem: Pro
     return all(other.tiled_dim(problem.whole) is not None or not other.terms for other in outer)
 
 
-def share(geo: Geometry, plan: OperandPlan, group: str, cut: Cut) -> Share:
-    """The group's part in an operand under ``cut``."""
-    dims = geo.problem.dims
+def shares(geo: Geometry, plan: OperandPlan, group: str, made: Sequence[Cut]) -> list[Share]:
+    """The group's part in an operand under each cut."""
     parts = geo.group_parts(plan, group)
+    whole = [_summed(part, geo, None) for part in parts]
+    wholes = prod([entry[0] for entry in whole]), prod([entry[1] for entry in whole])
+    return [_share(geo, plan, parts, wholes, cut) for cut in made]
+
+
+def _share(
+    geo: Geometry, plan: OperandPlan, parts: Sequence[Component], wholes: tuple[int, int], cut: Cut
+) -> Share:
+    """Of ``parts`` of an operand under a cut; ``wholes``: filled and touched where it is not cut."""
+    dims = geo.problem.dims
+    tiles = {**dims, **cut.tiles}
     slide = (
-        geo.sliding
-        if cut.loops and cut.loops[-1][0] == geo.sliding and is_block(geo, plan, {**dims, **cut.tiles})
-        else None
+        geo.sliding if cut.loops and cut.loops[-1][0] == geo.sliding and is_block(geo, plan, tiles) else None
     )
     plain = [_sums(part, cut, geo, None) for part in parts]
     slid = [_sums(part, cut, geo, slide) for part in parts] if slide else plain
-    whole = [_summed(part, geo, None) for part in parts]
     before, after, moves = _irrelevant(plan, cut, dims)
-    tiles = {**dims, **cut.tiles}
     return Share(
-        tile=prod(part.size(tiles) for part in parts),
-        filled=prod(entry[0] for entry in plain),
-        touched=prod(entry[1] for entry in plain),
-        slide_filled=prod(entry[0] for entry in slid),
-        slide_touched=prod(entry[1] for entry in slid),
-        first=prod(entry[2] for entry in plain),
-        whole_filled=prod(entry[0] for entry in whole),
-        whole_touched=prod(entry[1] for entry in whole),
+        tile=prod([part.size(tiles) for part in parts]),
+        filled=prod([entry[0] for entry in plain]),
+        touched=prod([entry[1] for entry in plain]),
+        slide_filled=prod([entry[0] for entry in slid]),
+        slide_touched=prod([entry[1] for entry in slid]),
+        first=prod([entry[2] for entry in plain]),
+        whole_filled=wholes[0],
+        whole_touched=wholes[1],
         before=before,
         after=after,
         trips=cut.trips(dims),

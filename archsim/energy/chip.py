@@ -11,6 +11,7 @@ vector units ``lane_op`` and their functions; the host ``flop``, ``link_bit``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.energy.chip_tables import ZJ_PER_PJ, ChipTables, PartTable
@@ -27,6 +28,7 @@ from archsim.energy.part_prices import (
     price_vector,
 )
 from archsim.energy.technology import load_technology
+from archsim.facts.dram.catalogue import dram
 from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import NetworkLevel, Noc, OuterNetwork
@@ -71,9 +73,17 @@ def modelled(architecture: Architecture, dtypes: Mapping[str, str] | None = None
     return {part.name: _PRICE[type(part)](part, context) for part in architecture.parts()}
 
 
-def mapped_energies(architecture: Architecture) -> dict[tuple[str, str], float]:
-    """What depends on the mapping, without leakage: (memory, 'read' | 'write') -> pJ per byte of whole words or
-    bursts; (array, 'mac') and (vector unit, 'lane_ops') -> pJ of one operation."""
+class MappedEnergies(NamedTuple):
+    """What depends on the mapping. ``pj``: (memory, 'read' | 'write') -> pJ per byte of whole words or bursts;
+    (array, 'mac') and (vector unit, 'lane_ops') -> pJ of one operation. ``standing_w``: what time alone costs while the
+    chip works: leakage of all parts, and of DRAM the rows that are open and the refreshes."""
+
+    pj: Mapping[tuple[str, str], float]
+    standing_w: float
+
+
+def mapped_energies(architecture: Architecture) -> MappedEnergies:
+    """The energies by which mappings are ranked; raises as ``tables_for``."""
     tables = tables_for(architecture)
     found = {}
     for memory in architecture.memories:
@@ -82,7 +92,19 @@ def mapped_energies(architecture: Architecture) -> dict[tuple[str, str], float]:
             found[memory.name, way] = tables.pj(memory.name, action.format(way)) / (size or memory.word_bytes)
     operations = [(array.name, "mac") for array in architecture.arrays]
     operations += [(vector.name, "lane_ops") for vector in architecture.vectors]
-    return found | {key: tables.pj(*key) for key in operations}
+    standing_w = sum(part.leakage_w for part in tables.parts.values())
+    for memory in architecture.memories:
+        if memory.kind == "dram" and memory.standard != "constant":
+            standing_w += _working_w(memory, tables)
+    return MappedEnergies(found | {key: tables.pj(*key) for key in operations}, standing_w)
+
+
+def _working_w(part: Memory, tables: ChipTables) -> float:
+    """Of a DRAM whose rows are open and which is refreshed, beside what it leaks; a pJ each ps is a watt."""
+    memory = dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
+    device, ranks = memory.device, memory.channels * memory.device.ranks
+    refreshes_per_s = ranks * device.clock_hz / device.refresh_cycles
+    return ranks * tables.pj(part.name, "row_open_ps") + refreshes_per_s * tables.pj(part.name, "refreshes") * 1e-12
 
 
 def _table(part: Part, priced: PricedPart) -> PartTable:

@@ -1,8 +1,10 @@
 """The first of several candidates by several figures, where those that a model gives need not differ to the last digit.
 
-Cores that share a network and DRAM hold one another up, which no bound of a layer that is spread over them sees: what
-its units work is certain, what they wait is not. So of such layers latencies are alike that are above the least by no
-more than a part of the waiting in it, and energies that are near the least; among those fewer commands decide.
+A latency, an energy or their product is a forecast, and those that differ by less than ``BAND`` are as good as one
+another: the next figure decides. Cores that share a network and DRAM hold one another up, which no figure of a layer
+that is spread over them sees: what its units work is certain, what they wait is not. So of such layers latencies are
+alike that are above the least by no more than a part of the waiting in it, and energies that are near the least; among
+those fewer commands decide.
 """
 
 from __future__ import annotations
@@ -14,15 +16,15 @@ import numpy as np
 
 from mapper.grid import Reals
 
+BAND = 0.005  # of a forecast
 NEAR = 0.05  # of waiting, and of energy
-
-MEASURED = ("energy", "cycles x energy")
+FORECASTS = ("cycles", "energy", "cycles x energy")
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What is alike of one layer: nothing but equals where it is not ``spread``; ``work``: cycles that its busiest unit
-    works in any mapping."""
+    """What is alike of one layer, more where it is ``spread`` over cores; ``work``: cycles that its busiest unit works in
+    any mapping."""
 
     spread: bool
     work: float = 0.0
@@ -30,8 +32,10 @@ class Alike:
     def most(self, figure: str, least: float) -> float:
         """The most of a figure (cycles | energy | cycles x energy | ...) that is alike to its least."""
         if self.spread and figure == "cycles":
-            return least + NEAR * max(0.0, least - self.work)
-        return least * (1 + NEAR) if self.spread and figure in MEASURED else least
+            return least + max(BAND * least, NEAR * max(0.0, least - self.work))
+        if figure not in FORECASTS:
+            return least
+        return least * (1 + (NEAR if self.spread else BAND))
 
 
 def first(figures: Mapping[str, Callable[[], Reals]], alike: Alike) -> int:

@@ -40,7 +40,7 @@ class RankedSearch(Protocol):
         """The best mapping of a space."""
 
     def candidates(self, space: Space, objective: str) -> Iterator[Choice]:
-        """Distinct mappings of a space, the least bound first."""
+        """Distinct mappings of a space, those that are expected to be best first."""
 
 
 KIND = registry.Kind("mapping search", "mapper.search", "search", "search", MappingSearch, (RankedSearch,))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from heapq import heappop, heappush
 
 import numpy as np
@@ -20,12 +20,12 @@ from mapper.cost import Cells, Costs, joined
 from mapper.costs import ChipCosts
 from mapper.grid import Reals
 from mapper.problem import Problem
-from mapper.search.alike import Alike, first
+from mapper.search.alike import FORECASTS, Alike, first
 from mapper.search.space import Choice, choice
 from mapper.search.templates import Space, Template, open_space
 
 OPTIMAL = "optimal in the stated space"
-PRODUCT = "cycles x energy"
+CYCLES, ENERGY, PRODUCT = FORECASTS
 PROMISING = 8  # cells that are worked out before the others are looked at
 SLACK = 1.0  # cycle, of rounding
 
@@ -42,12 +42,21 @@ def search(
 
 def best(space: Space, objective: str) -> Choice:
     """Best mapping of a space; raises MappingError as ``search``."""
-    legal = [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
+    legal = _legal(space)
     if not legal:
         raise space.empty()
-    size, alike = sum(template.grid.size for template in space.templates()), Alike(space.problem.spread is not None)
-    whole = _Cells(space, size, sum(cells.size for _, cells in legal))
-    return _settled(whole, _promising(whole, legal, alike) if objective == "latency" else legal, objective, alike)
+    whole = _whole(space, legal)
+    return _settled(whole, _promising(whole, legal) if objective == "latency" else legal, objective)
+
+
+def _legal(space: Space) -> list[Found]:
+    """Every template of a space that has legal cells, with these."""
+    return [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
+
+
+def _whole(space: Space, legal: Sequence[Found]) -> _Cells:
+    size = sum(template.grid.size for template in space.templates())
+    return _Cells(space, size, sum(cells.size for _, cells in legal))
 
 
 @dataclass
@@ -60,6 +69,10 @@ class _Cells:
     evaluated: int
     _made: dict[tuple[int, int], Choice] = field(default_factory=dict)  # by template, as an object, and cell
 
+    def costs(self, found: Sequence[Found]) -> Costs:
+        """Of the cells that were ``found``, one template's after the other's."""
+        return joined([self.space.costs(template, numbers) for template, numbers in found])
+
     def choice(self, found: Sequence[Found], costs: Costs, position: int) -> Choice:
         """The mapping of the cell at a position of ``costs``, which are those of the cells that were ``found``."""
         template, number = _at(found, position), int(costs.cells[position])
@@ -71,32 +84,62 @@ class _Cells:
         return made
 
 
-def _settled(cells: _Cells, found: Sequence[Found], objective: str, alike: Alike) -> Choice:
+class _Ranking:
+    """Cells by what they promise, each figure worked out once. ``cycles``: (n,) of all, put right of a cell by whoever
+    knows what its mapping takes."""
+
+    def __init__(self, costs: Costs, objective: str, by: str = "cycles") -> None:
+        self.costs, self.cycles = costs, np.array(getattr(costs, by))
+        order = {"latency": (CYCLES, ENERGY), "energy": (ENERGY, CYCLES), "edp": (PRODUCT, CYCLES)}[objective]
+        self.names = (*order, "commands", "bytes held")
+
+    def figure(self, name: str) -> Reals:
+        """Of all cells."""
+        if name == CYCLES:
+            return self.cycles
+        if name == ENERGY:
+            return self._work_pj + self.cycles * self.costs.standing_pj
+        if name == PRODUCT:
+            return self.cycles * self.figure(ENERGY)
+        return self.costs.commands if name == "commands" else self.costs.held
+
+    @cached_property
+    def _work_pj(self) -> Reals:
+        return self.costs.energy(np.zeros(()))
+
+    def figures(self) -> dict[str, Callable[[], Reals]]:
+        """What cells are ranked by, the first figure first, each worked out when it is called."""
+        return {name: partial(self.figure, name) for name in self.names}
+
+
+def _settled(cells: _Cells, found: Sequence[Found], objective: str) -> Choice:
     """The best mapping of the cells ``found``.
 
     What is worked out for all of them leaves out collisions, so that no mapping takes less. The best of what is known
     is made and takes what it takes, until it is one that was made before: what no other promises to be.
     """
-    costs = joined([cells.space.costs(template, numbers) for template, numbers in found])
+    costs = cells.costs(found)
+    ranking, alike = _Ranking(costs, objective), Alike(costs.problem.spread is not None, costs.floor)
     made: dict[int, Choice] = {}
     while True:
-        name, figure = next(iter(_figures(costs, objective, "cycles").items()))
-        near = np.flatnonzero(figure() <= alike.most(name, float(figure().min())))
-        position = int(near[best_of([costs.at(near)], objective)])
+        position = first(ranking.figures(), alike)
         if position in made:
             return made[position]
         made[position] = cells.choice(found, costs, position)
-        costs.cycles[position] = made[position].mapping.expected_cycles
+        ranking.cycles[position] = made[position].mapping.expected_cycles
 
 
-def _promising(cells: _Cells, legal: Sequence[Found], alike: Alike) -> list[Found]:
-    """Of cells those that may be alike to the one of least latency: the few that promise most are settled, and what
-    cannot do as well as the best of them falls away."""
+def _promising(cells: _Cells, legal: Sequence[Found]) -> list[Found]:
+    """Of cells those that may be alike to the one of least latency: of the few that promise most one is made, and what
+    cannot do as well falls away."""
     least = np.concatenate([cells.space.least(template, numbers) for template, numbers in legal])
     wanted = np.zeros(least.shape, dtype=bool)
     wanted[np.argpartition(least, min(PROMISING, least.size - 1))[:PROMISING]] = True
-    best = _settled(cells, _of(legal, wanted), "latency", alike).mapping.expected_cycles
-    return _of(legal, least <= alike.most("cycles", best) + SLACK)
+    few = _of(legal, wanted)
+    costs = cells.costs(few)
+    best = cells.choice(few, costs, int(np.argmin(costs.cycles))).mapping.expected_cycles
+    alike = Alike(costs.problem.spread is not None)
+    return _of(legal, least <= alike.most(CYCLES, best) + SLACK)
 
 
 def _of(legal: Sequence[Found], wanted: NDArray[np.bool_]) -> list[Found]:
@@ -114,63 +157,57 @@ def _at(found: Sequence[Found], position: int) -> Template:
 
 def best_of(found: Sequence[Costs], objective: str) -> int:
     """Where the best cell of several costs of one layer stands, in all of them one after the other."""
-    figures = [_figures(costs, objective, "cycles") for costs in found]
-    joined = {name: partial(_joined, [each[name] for each in figures]) for name in figures[0]}
-    return first(joined, Alike(found[0].problem.spread is not None, min(costs.floor for costs in found)))
+    figures = [_Ranking(costs, objective).figures() for costs in found]
+    together = {name: partial(_joined, [each[name] for each in figures]) for name in figures[0]}
+    return first(together, Alike(found[0].problem.spread is not None, min(costs.floor for costs in found)))
 
 
 def _joined(figures: Sequence[Callable[[], Reals]]) -> Reals:
     return np.concatenate([figure() for figure in figures])
 
 
-def candidates(space: Space, objective: str, by: str = "bound") -> Iterator[Choice]:
-    """Distinct mappings of a space, the least first by the objective's figures with ``by`` (bound | cycles) as latency.
+def candidates(space: Space, objective: str) -> Iterator[Choice]:
+    """Distinct mappings of a space, the best by the objective's figures first.
 
-    Templates are costed at the first step; a mapping is made when it is asked for.
+    Templates are costed at the first step; a mapping is made when it may be the next one.
     """
-    found = [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
+    found = _legal(space)
     if not found:
         return
-    size = sum(template.grid.size for template, _ in found)
-    costs = joined([space.costs(template, cells) for template, cells in found])
-    whole = _Cells(space, size, costs.cells.size)
+    whole = _whole(space, found)
+    costs = whole.costs(found)
     seen: set[tuple[MapNode, ...]] = set()
-    for made in _in_order(whole, found, costs, _figures(costs, objective, by)):
+    for made in _in_order(whole, found, costs, _Ranking(costs, objective)):
         if made.mapping.nodes not in seen:
             seen.add(made.mapping.nodes)
             yield made
 
 
-def _in_order(
-    cells: _Cells, found: Sequence[Found], costs: Costs, figures: Mapping[str, Callable[[], Reals]]
-) -> Iterator[Choice]:
-    """The mappings of all cells, the least by ``figures`` first: each is given once no other promises less."""
-    columns = [figure() for figure in figures.values()]
+def _in_order(cells: _Cells, found: Sequence[Found], costs: Costs, ranking: _Ranking) -> Iterator[Choice]:
+    """The mappings of all cells, the least by their figures first: each is given once no other promises less."""
+    columns = [figure() for figure in ranking.figures().values()]
     order = np.lexsort(columns[::-1]).tolist()
     promises = zip(*[column[order].tolist() for column in columns], strict=True)
     waiting: list[tuple[tuple[float, ...], int]] = []
     for place, promised in zip(order, promises, strict=True):
         while waiting and waiting[0] <= (promised, place):
             yield cells.choice(found, costs, heappop(waiting)[1])
-        costs.cycles[place] = cells.choice(found, costs, place).mapping.expected_cycles
-        heappush(waiting, (tuple([float(figure()[place]) for figure in figures.values()]), place))
+        ranking.cycles[place] = cells.choice(found, costs, place).mapping.expected_cycles
+        heappush(waiting, (tuple([float(figure()[place]) for figure in ranking.figures().values()]), place))
     while waiting:
         yield cells.choice(found, costs, heappop(waiting)[1])
+
+
+def least_figures(space: Space, objective: str) -> list[tuple[float, float]]:
+    """Of every legal cell of a space the figures that the objective looks at first, which no run of it undercuts."""
+    found = _legal(space)
+    if not found:
+        return []
+    ranking = _Ranking(_whole(space, found).costs(found), objective, "bound")
+    first_two = [ranking.figure(name).tolist() for name in ranking.names[:2]]
+    return list(zip(*first_two, strict=True))
 
 
 def _proof(problem: Problem) -> str:
     """What an exhaustive search has shown: of other spreads over cores nothing."""
     return OPTIMAL if problem.spread is None else f"{OPTIMAL} among those of this spread over cores"
-
-
-def _figures(costs: Costs, objective: str, by: str) -> dict[str, Callable[[], Reals]]:
-    """What cells are ranked by, the first figure first, each worked out when it is called."""
-
-    def cycles() -> Reals:
-        found: Reals = getattr(costs, by)
-        return found
-
-    named = {"cycles": cycles, "energy": lambda: costs.energy_pj, PRODUCT: lambda: cycles() * costs.energy_pj}
-    order = {"latency": ("cycles", "energy"), "energy": ("energy", "cycles"), "edp": (PRODUCT, "cycles")}[objective]
-    counted = {"commands": lambda: costs.commands, "bytes held": lambda: costs.held}
-    return {name: named[name] for name in order} | counted

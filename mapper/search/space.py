@@ -35,10 +35,20 @@ STRIPED: Mapping[str, tuple[Order, ...]] = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A cell: its mapping, and the energy it is ranked by beside the mapping's ``expected_cycles``."""
+    """A cell: its mapping, and the energy it is ranked by, of the work alone and of each cycle beside it."""
 
     mapping: LayerMapping
-    energy_pj: float
+    work_pj: float
+    standing_pj: float
+
+    @property
+    def energy_pj(self) -> float:
+        """Of the expected cycles."""
+        return self.energy(self.mapping.expected_cycles)
+
+    def energy(self, cycles: int) -> float:
+        """Where it takes so many cycles."""
+        return self.work_pj + cycles * self.standing_pj
 
 
 @dataclass(frozen=True)
@@ -86,7 +96,8 @@ def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, 
         proof=proof,
     )
     settled = costs.alone(position, slowdown(problem, mapping, costs.chip))
-    return Choice(replace(mapping, expected_cycles=int(settled.cycles[0])), float(costs.energy_pj[position]))
+    mapping = replace(mapping, expected_cycles=int(settled.cycles[0]))
+    return Choice(mapping, float(settled.energy(np.zeros(1))[0]), costs.standing_pj)
 
 
 def spread_over(problem: Problem, nodes: tuple[MapNode, ...]) -> tuple[MapNode, ...]:

@@ -29,7 +29,7 @@ from tests.oracles.brute_force import exhaustive
 from tests.tools.looptree_cases import cases
 from tests.tools.looptree_layers import FLOWS, WHOLE, case_of, with_stored_padding
 
-SEEDS = range(120)
+SEEDS = range(160)
 FED = (("l1", "read"), ("acc", "read"), ("acc", "write"))  # over which the array's streams go
 
 

@@ -22,7 +22,7 @@ from mapper.looptree.search.branch.tilings import (
 )
 
 
-class Counted(NamedTuple):
+class CountedPoints(NamedTuple):
     """Room to count in. ``counts`` (G, S, O): tilings of a shape under an option; ``ways`` (G + 1) and ``chosen`` (G):
     of the groups before, ``none`` (0, MOST_LOOPS): tilings, which are not kept.
     """
@@ -39,7 +39,7 @@ def space_size(arrays: Any, problem: Problem) -> float:
     groups, shapes = arrays.factors.shape[:2]
     largest = int(problem.extents.max())
     rooms = levels_of(min(largest, problem.every), problem.kind), levels_of(largest, EQUAL)
-    counted = Counted(
+    counted = CountedPoints(
         np.zeros((groups, shapes, problem.shares.shape[1])),
         np.empty(groups + 1),
         np.empty(groups, np.int64),
@@ -51,7 +51,7 @@ def space_size(arrays: Any, problem: Problem) -> float:
 
 @entry
 @njit
-def count_all(arrays: Any, problem: Problem, counted: Counted) -> float:
+def count_all(arrays: Any, problem: Problem, counted: CountedPoints) -> float:
     """How many there are in all."""
     counts = counted.counts
     for g in range(counts.shape[0]):
@@ -67,7 +67,7 @@ def count_all(arrays: Any, problem: Problem, counted: Counted) -> float:
 
 
 @njit
-def _tilings(loops: Any, problem: Problem, g: int, o: int, d: int, counted: Counted) -> float:
+def _tilings(loops: Any, problem: Problem, g: int, o: int, d: int, counted: CountedPoints) -> float:
     extent, shares, kind = problem.extents[g, d], problem.shares[g, o, d], problem.kind
     if kind == ANY:
         tried = kind_of(extent, kind, problem.every)
@@ -88,7 +88,7 @@ def _tilings(loops: Any, problem: Problem, g: int, o: int, d: int, counted: Coun
 
 
 @njit
-def _of_template(arrays: Any, problem: Problem, counted: Counted, t: int) -> float:
+def _of_template(arrays: Any, problem: Problem, counted: CountedPoints, t: int) -> float:
     groups, counts, ways, chosen = arrays.shape.shape[1], counted.counts, counted.ways, counted.chosen
     fill(chosen, -1)
     ways[0] = 1.0

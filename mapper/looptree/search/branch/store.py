@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
-from mapper.looptree.search.branch.tables import EXTRA, Table, Tabulator
+from mapper.looptree.search.branch.tables import EXTRA, TileTable, Tabulator
 from mapper.looptree.search.branch.tilings import DIVISORS, tilings
 
 FIRST_ROOM = 1 << 16  # figures
@@ -27,7 +27,7 @@ class Shelf(NamedTuple):
     least: Any
 
 
-Tables = dict[tuple[object, ...], Table]  # what a table is made of -> the table: searches of one space share them
+Tables = dict[tuple[object, ...], TileTable]  # what a table is made of -> the table: searches of one space share them
 
 
 class Store:
@@ -66,12 +66,12 @@ class Store:
         """The number of a new table of some tilings of each dim."""
         return self._put(self._table(g, s, extents, lists, exact), int(self.arrays.sizes[g, s]), lists)
 
-    def _table(self, g: int, s: int, extents: Any, lists: list[Any], exact: bool) -> Table:
+    def _table(self, g: int, s: int, extents: Any, lists: list[Any], exact: bool) -> TileTable:
         arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
         factors, limits = arrays.factors[g, s], arrays.limits[g, s]
         return self._tabulator.table(factors, limits, columns, lists, extents, exact, arrays.spans)
 
-    def _put(self, found: Table, columns: int, lists: list[Any]) -> int:
+    def _put(self, found: TileTable, columns: int, lists: list[Any]) -> int:
         number, used, size = self.made, self.used, found.figures.size
         self._grow(size)
         self.shelf.place[number] = used, len(found.figures), columns + EXTRA

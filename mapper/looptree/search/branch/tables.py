@@ -45,7 +45,7 @@ class Bench(NamedTuple):
     alike: Any
 
 
-class Table(NamedTuple):
+class TileTable(NamedTuple):
     """``figures`` (tilings, columns + EXTRA): factors for tilings of two dims, then which of each dim's; of each
     column the ``least`` and the first that is ``alike`` but for a factor, -1: it does not vary.
     """
@@ -76,7 +76,7 @@ class Tabulator:
 
     def table(
         self, factors: Any, limits: Any, columns: int, lists: Any, extents: Any, exact: bool, spans: bool
-    ) -> Table:
+    ) -> TileTable:
         """The table of the tilings of two dims, ``exact``: all tiles divide the tiles above them."""
         most = max(map(len, lists))
         if most > len(self._bench.left.kept):
@@ -87,7 +87,7 @@ class Tabulator:
             count = fill_table(factors, limits, columns, lists[0], lists[1], extents, exact, spans, self._bench)
         found = np.ascontiguousarray(self._bench.best[: columns + EXTRA, :count].T)
         least = found[:, :columns].min(axis=0) if count else np.zeros(columns)
-        return Table(found, self._bench.alike[:columns].copy(), least)
+        return TileTable(found, self._bench.alike[:columns].copy(), least)
 
 
 @entry
