@@ -37,11 +37,11 @@ def lower_alone(
         (replace(mapping, layer=problem.layer.name),),
         frozenset(),
     )
-    single = _single(workload, problem.layer)
-    return Lowering(single, architecture, dtypes, replace(options, given=Given())).lower(mapped).program
+    network = single(workload, problem.layer)
+    return Lowering(network, architecture, dtypes, replace(options, given=Given())).lower(mapped).program
 
 
-def _single(workload: Workload, layer: Layer) -> Workload:
+def single(workload: Workload, layer: Layer) -> Workload:
     """A workload of one layer: its inputs are given, its output is asked for."""
     made = base_of(workload, layer.output.tensor)
     tensors: dict[str, Tensor] = {}
@@ -52,6 +52,19 @@ def _single(workload: Workload, layer: Layer) -> Workload:
             tensors[name] = replace(tensor, kind=_kind(tensor, made=base_of(workload, name) == made))
             name = tensor.view.base if tensor.view is not None else name
     return replace(workload, layers=(layer,), tensors=tensors, views=())
+
+
+def nameless(network: Workload) -> str:
+    """What a network of one layer is, whatever its layer and tensors are called: equal ones have equal texts."""
+    (layer,) = network.layers
+    numbers = {name: number for number, name in enumerate(network.tensors)}
+    tensors = [
+        (item.shape, item.kind, item.logical, item.view and (numbers[item.view.base], replace(item.view, base="")))
+        for item in network.tensors.values()
+    ]
+    operands = [(numbers[item.tensor], replace(item, tensor="")) for item in (*layer.inputs, layer.output)]
+    plain = replace(layer, name="", fused=(), inputs=(), output=replace(layer.output, tensor=""))
+    return repr((tensors, operands, plain, network.dtype))
 
 
 def _kind(tensor: Tensor, made: bool) -> TensorKind:

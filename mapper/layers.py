@@ -90,6 +90,8 @@ class Layers:
 
     def residency(self, barred: Barred) -> Residency:
         """What stays on chip when the tensors ``barred`` may not."""
+        if self.options.fences == "all":
+            barred = frozenset(self.workload.tensors)
         return plan_residency(self.workload, self.architecture, self.dtypes, barred, self.stated.placed)
 
     def map_layer(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:

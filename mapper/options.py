@@ -8,7 +8,7 @@ from pathlib import Path
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.ir.dtypes import size_bytes
-from archsim.ir.mapping import Constraint, LayerMapping, Placement
+from archsim.ir.mapping import Constraint, LayerFences, LayerMapping, Placement
 from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
 from mapper.costs import Outer
@@ -43,7 +43,8 @@ class Options:
     ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``given``: what is stated
     instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent; ``random``: seed of a legal mapping
     drawn at random instead of the best ('': the best), which no cache keeps; ``workers``: processes that search;
-    ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``search``: the
+    ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``fences``: between
+    layers, with ``all`` no tensor stays on chip but where that is stated; ``search``: the
     mapping search by its name (``mapper.search.catalogue``), ``seed``: of what it draws.
     """
 
@@ -56,6 +57,7 @@ class Options:
     random: str = ""
     workers: int = 1
     refine: int = 0
+    fences: LayerFences = "needed"
     simulate: Simulate | None = None
     search: str = EXHAUSTIVE
     seed: str = "0"

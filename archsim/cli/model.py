@@ -58,6 +58,7 @@ def run(
     ] = None,
     workers: opt.WorkersOption = 1,
     search: opt.SearchOption = "exhaustive",
+    no_net: opt.NetOption = False,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Map, simulate and account for a model, or a scenario of several, on a chip."""
@@ -73,6 +74,7 @@ def run(
         model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache, seed=seed,
         on_unsupported=on_unsupported, fidelity=fidelity, warm=warm, repeat=repeat, lookups=lookups,
         parameter=parameter, mapping=mapping, refine=refine, workers=workers, search=search,
+        net=not (no_net or is_scenario(model)),
     ).job()  # fmt: skip
     if is_scenario(model):
         if why or trace:
@@ -118,6 +120,7 @@ def map_(
         bool, typer.Option("--gap", help="Expected against simulated cycles of each layer, worst first.")
     ] = False,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
+    no_net: opt.NetOption = False,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Only map: loop nests, bounds, and how far the search went."""
@@ -138,7 +141,7 @@ def map_(
         job = opt.JobOptions(
             model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache,
             seed=seed, on_unsupported=on_unsupported, lookups=lookups, parameter=parameter, mapping=mapping,
-            workers=workers, search=search,
+            workers=workers, search=search, net=not (no_net or gap or explain is not None),
         ).job()  # fmt: skip
         found = mapped(job, say)
         told = _explained(job, explain, format_, say) if explain is not None else None
@@ -188,6 +191,7 @@ def asm(
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     search: opt.SearchOption = "exhaustive",
+    no_net: opt.NetOption = False,
     numbers: Annotated[
         bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
     ] = False,
@@ -196,13 +200,16 @@ def asm(
     """Print the Program as an assembly listing, which 'run' and 'verify' accept as MODEL."""
     from archsim.ir.asm.printer import print_program
     from archsim.lab.run.job import build
+    from archsim.lab.run.net import settled
     from archsim.lab.verify.model import with_numbers
 
     with work(limit_memory) as say:
         job = opt.JobOptions(
             model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache,
             on_unsupported=on_unsupported, lookups=lookups, parameter=parameter, mapping=mapping, search=search,
+            net=not no_net,
         ).job()  # fmt: skip
+        job = settled(job, say)
         program = with_numbers(job, say) if numbers else build(job, say).program
     put(print_program(program), end="")
 

@@ -126,6 +126,9 @@ WorkersOption = Annotated[
 SearchOption = Annotated[
     str, typer.Option("--search", metavar="NAME", help="How mappings are searched: a name of 'show searches'.")
 ]
+NetOption = Annotated[
+    bool, typer.Option("--no-net", help="Take the ranking's mappings; else those of all objectives are simulated once.")
+]
 MemoryOption = Annotated[
     str | None,
     typer.Option(
@@ -162,6 +165,7 @@ class JobOptions:
     refine: int | None = None
     workers: int = 1
     search: str = "exhaustive"
+    net: bool = False
 
     def job(self) -> Job:
         """The job that the lab runs. Switches the cache off where that is asked for; raises ConfigError where an option
@@ -190,4 +194,5 @@ class JobOptions:
             refine=self.refine or 0,
             workers=self.workers,
             search=self.search,
+            net=self.net,
         )

@@ -34,6 +34,7 @@ class Keep:
 
 
 MapNode = Loop | Keep
+LayerFences = Literal["needed", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,9 @@ class Placement:
 class ModelMapping:
     """The whole model's mapping: one LayerMapping per layer, tensor placements, dtypes by role.
 
-    ``workload_sha256``, ``chip_sha256``: of what it was made for ('' where that is not known).
+    ``workload_sha256``, ``chip_sha256``: of what it was made for ('' where that is not known). ``fences``: between
+    layers, ``needed`` (a command waits for those of earlier layers whose bytes it touches) or ``all`` (for every command
+    of earlier layers).
     """
 
     workload: str
@@ -88,6 +91,7 @@ class ModelMapping:
     dtypes: Mapping[str, str]
     workload_sha256: str = ""
     chip_sha256: str = ""
+    fences: LayerFences = "needed"
 
 
 @dataclass(frozen=True, slots=True)

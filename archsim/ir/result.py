@@ -21,6 +21,7 @@ from archsim.ir.result_parts import (
     DramMemories,
     Predicted,
     Provenance,
+    Net,
     Refinement,
     WorkloadFacts,
 )
@@ -39,6 +40,7 @@ RENDERING = (  # not public keys
     "power_parts",
     "predicted",
     "refinement",
+    "net",
     "peak_dtype_macs_per_s",
 )
 OPTIONAL = ("per_sample",)  # absent from the summary where there is nothing to say
@@ -130,6 +132,7 @@ class Result:
     power_parts: tuple[tuple[str, tuple[float, ...]], ...] = ()  # part -> joules in equal windows of the run
     predicted: Mapping[str, Predicted] = field(default_factory=dict)  # by layer
     refinement: Refinement | None = None  # what a refined mapping gained
+    net: Net | None = None  # what the mappings of other objectives gave
     peak_dtype_macs_per_s: float = 0.0  # of the arrays at the formats used
 
     def __getattr__(self, key: str) -> Any:

@@ -60,6 +60,7 @@ class RunOptions(TypedDict):
     mapping: NotRequired[Annotated[str, ResultKey(TEXT, "SHA-256 of the mapping file that was taken.")]]
     refine: NotRequired[Annotated[int, ResultKey(COUNT, "Mappings of each layer that the simulator ranked.")]]
     search: NotRequired[Annotated[str, ResultKey(TEXT, "The mapping search that was asked for, by its name.")]]
+    net: NotRequired[Annotated[bool, ResultKey(TEXT, "Whether mappings by other objectives were simulated too.")]]
     lookups: NotRequired[Annotated[Mapping[str, str], ResultKey(TEXT, "Access patterns that were set, by node.")]]
     parameters: NotRequired[
         Annotated[Mapping[str, int], ResultKey(COUNT, "Sizes of a workload that were set, by name.")]
@@ -122,6 +123,24 @@ class Predicted(TypedDict):
     bound_cycles: Annotated[int, ResultKey("cycles", "The lower bound of its mapping.")]
     alone_cycles: Annotated[int | None, ResultKey("cycles", "Simulated by itself; null where it was not.")]
     proof: Annotated[str, ResultKey(TEXT, "How far the search went.")]
+
+
+IN_TURN = "in turn"  # layer after layer, each as a network of one layer, with fences between all
+
+
+class Tried(TypedDict):
+    """The run with the mappings that an objective chose."""
+
+    cycles: Annotated[int, ResultKey("cycles", "Of the whole run.")]
+    energy_j: Annotated[float, ResultKey("J", "Of the whole run.")]
+
+
+class Net(TypedDict):
+    """What simulating the mappings of all objectives gained."""
+
+    tried: Annotated[Mapping[str, Tried], ResultKey(TABLE, "By objective; in turn: layer after layer, with fences.")]
+    alone_cycles: Annotated[int, ResultKey("cycles", "All layers one after the other, each as a network of one layer.")]
+    kept: Annotated[str, ResultKey(TEXT, "Whose result this is: that of an objective, or in turn.")]
 
 
 class Refinement(TypedDict):

@@ -84,6 +84,7 @@ def run(
     workers: int = 1,
     parameters: Mapping[str, int] | None = None,
     search: str = "exhaustive",
+    net: bool = True,
 ) -> RunResult:
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 
@@ -98,14 +99,15 @@ def run(
     ``mapping``: a mapping file, whose layers are taken instead of searched. ``refine``: how many mappings of each layer
     the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. ``parameters``: of a
     workload file, e.g. ``{"seq": 128}``; of a Workload they were stated when it was loaded. ``search``: the mapping
-    search by its name; what it draws follows from ``seed``. Raises the children of ArchsimError.
+    search by its name; what it draws follows from ``seed``. ``net``: the mappings that other objectives find are
+    simulated too, once, and the best are kept. Raises the children of ArchsimError.
     """
     _check_model(model)
     job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
     job = replace(job, parameters=dict(parameters or {}))
     job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)
     job = replace(
-        job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers, search=search
+        job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers, search=search, net=net
     )
     done = execute(job)
     return done.explained(job) if why else done

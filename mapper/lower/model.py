@@ -98,7 +98,8 @@ class Lowering:
                 & {tensor.name for tensor in placed}
             )
         )
-        program = assemble(self.workload.name, self.architecture, lowered, tensors, outputs)
+        fences = self.options.fences
+        program = assemble(self.workload.name, self.architecture, lowered, tensors, outputs, fences)
         program = replace(program, layers=tuple(layer.name for layer in self.workload.layers))
         whole = ModelMapping(
             self.workload.name,
@@ -109,6 +110,7 @@ class Lowering:
             self.dtypes,
             self.workload.sha256,
             self.architecture.sha256,
+            fences,
         )
         return Compiled(whole, program, tuple(frames), residency, self._warnings())
 

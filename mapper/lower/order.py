@@ -9,6 +9,7 @@ takes all of them: each gives ``store.5>load``, the first one's queue collects t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from archsim.ir.program import Command, Semaphore, Token, When
@@ -69,6 +70,17 @@ class Order:
             tuple(self._own.wait_for(layer, self.names[lane], alone)),
             tuple(self._all.wait_for(layer, label(lane), met)),
         )
+
+    def wait_for_all(self, layer: int, lane: Lane, waits: Waits) -> Waits:
+        """The same, and all that earlier layers do in other queues."""
+        if not layer:
+            return waits
+        if self.cores > 1:
+            named = [self._all.need(layer - 1, label(other), label(lane)) for other in self.names]
+            return Waits(waits.own, (*waits.every, *chain.from_iterable(named)))
+        mine = self.names[lane]
+        named = [self._own.need(layer - 1, name, mine) for name in self.names.values() if name != mine]
+        return Waits((*waits.own, *chain.from_iterable(named)), waits.every)
 
     def close_layer(self, layer: int) -> None:
         """End a layer."""

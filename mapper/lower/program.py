@@ -9,6 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from archsim.base.errors import MappingError
+from archsim.ir.mapping import LayerFences
 from archsim.ir.program import (
     Affine,
     Command,
@@ -74,10 +75,11 @@ def assemble(
     layers: list[LoweredLayer],
     tensors: tuple[PlacedTensor, ...],
     outputs: tuple[str, ...],
+    fences: LayerFences = "needed",
 ) -> Program:
-    """The whole Program. ``outputs``: tensors whose completion the host waits for."""
+    """The whole Program. ``outputs``: tensors whose completion the host waits for; ``fences``: between layers."""
     rings = tuple(ring for layer in layers for ring in layer.rings)
-    builder = _Builder(architecture, _order(architecture, layers, tensors))
+    builder = _Builder(architecture, _order(architecture, layers, tensors), fences)
     builder.launch()
     for index, layer in enumerate(layers):
         builder.add(index, layer)
@@ -114,8 +116,8 @@ class Fenced(NamedTuple):
 class _Builder:
     """Grows the queues of every core layer by layer."""
 
-    def __init__(self, architecture: Architecture, order: Order) -> None:
-        self.architecture, self.order, self.names = architecture, order, order.names
+    def __init__(self, architecture: Architecture, order: Order, fences: LayerFences) -> None:
+        self.architecture, self.order, self.names, self.fences = architecture, order, order.names, fences
         self.bodies: dict[Lane, list[list[Sequence[ProgramNode]]]] = {
             lane: [[] for _ in order.instances(lane)] for lane in self.names
         }
@@ -147,6 +149,8 @@ class _Builder:
             for item in _execution_order(item for item in layer.items if item.lane == lane):
                 remote = cores is not None and cores.is_remote(item)
                 waits = self.order.wait_for(index, lane, item.touches, remote=remote)
+                if self.fences == "all" and not fenced[lane]:
+                    waits = self.order.wait_for_all(index, lane, waits)
                 when = layer.frame.edges("first", 0, item.depth) if layer.frame is not None else ()
                 fenced[lane].append(Fenced(item, waits, when))
         self.order.close_layer(index)

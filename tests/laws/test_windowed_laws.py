@@ -126,7 +126,7 @@ def test_law_38_no_mapping_is_below_the_bounds(seed: int) -> None:
     workload, chip, compiled = built(seed)
     frame = compiled.frames[0]
     assert frame is not None
-    costs = ChipCosts(chip, outer_rates(chip), mapped_energies(chip))
+    costs = ChipCosts(chip, outer_rates(chip), mapped_energies(chip).pj)
     found = bounds(frame.problem, costs, compiled.mapping.dtypes)
     own = price(frame.problem, compiled.mapping.layers[0], costs, compiled.mapping.dtypes)
     assert 0 < found.cycles.figure <= own.bound[CELL]
@@ -213,7 +213,7 @@ def test_no_looptree_shares_inputs_along_diagonals() -> None:
     _, chip, found = built(2)
     frame = found.frames[0]
     assert frame is not None
-    costs = ChipCosts(chip, outer_rates(chip), mapped_energies(chip))
+    costs = ChipCosts(chip, outer_rates(chip), mapped_energies(chip).pj)
     with pytest.raises(MappingError, match="shares inputs between p and r, q and s, which no LoopTree"):
         nest_of(frame, costs, found.mapping.dtypes)
 

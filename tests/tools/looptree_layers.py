@@ -56,7 +56,7 @@ class Case:
 
     @cached_property
     def costs(self) -> ChipCosts:
-        return ChipCosts(self.chip, outer_rates(self.chip), mapped_energies(self.chip))
+        return ChipCosts(self.chip, outer_rates(self.chip), mapped_energies(self.chip).pj)
 
     @property
     def dtypes(self) -> Mapping[str, str]:

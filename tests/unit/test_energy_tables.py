@@ -184,6 +184,6 @@ def test_area_counts_the_dram_interface_and_not_the_host(tables: ChipTables) -> 
 
 
 def test_mapped_energies_for_the_compiler() -> None:
-    found = mapped_energies(small_chip())
+    found = mapped_energies(small_chip()).pj
     assert found["l1", "read"] == pytest.approx(25.87 / 8)
     assert found["dram", "write"] == pytest.approx(8 * 14.98)

@@ -121,6 +121,7 @@ def integer(says: str, default: object = REQUIRED) -> StatedKey:
 SCHEMA = "archsim.mapping/1"
 KINDS = ("matmul", "vector", "copy", "host")
 GIVEN = "given"
+FENCES = ("needed", "all")
 
 
 def mapping_to_yaml(mapping: ModelMapping) -> str:
@@ -132,6 +133,7 @@ def mapping_to_yaml(mapping: ModelMapping) -> str:
         "chip": mapping.chip,
         **({"sha256": OneLineMapping(digests)} if any(digests.values()) else {}),
         "objective": mapping.objective,
+        **({"fences": mapping.fences} if mapping.fences != FENCES[0] else {}),
         "dtypes": OneLineMapping(mapping.dtypes),
         "placements": [placement_text(placement) for placement in mapping.placements],
         "layers": [_layer_form(layer) for layer in mapping.layers],
@@ -163,6 +165,7 @@ def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
         dtypes=found["dtypes"],
         workload_sha256=found["sha256"].get("workload", ""),
         chip_sha256=found["sha256"].get("chip", ""),
+        fences=found["fences"],
     )
     return MappingFile(mapping, found["constraints"], places)
 
@@ -318,6 +321,7 @@ FILE_KEYS: StatedKeys = {
     "chip": text("name of the chip that it was made for", ""),
     "sha256": _table(text_of, _TEXT, "SHA-256 of the two"),
     "objective": text("what was minimised", ""),
+    "fences": word(FENCES, "which commands of earlier layers a command waits for", FENCES[0]),
     "dtypes": _table(text_of, _TEXT, "number format by role"),
     "placements": _list(
         lambda node, at, _: phrase_of(node, at, read_placement), _PLACED, "where tensors lie, while which layers run"

@@ -24,7 +24,7 @@ from archsim.base.errors import ConfigError, ProgramError, nearest
 from archsim.ir.asm.cursor import WordCursor
 from archsim.ir.asm.lexer import AsmLine, read_lines
 from archsim.ir.asm.words import quote
-from archsim.ir.forms.mapping import GIVEN, KINDS, placement_text, read_placement
+from archsim.ir.forms.mapping import FENCES, GIVEN, KINDS, placement_text, read_placement
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode, MappingFile, ModelMapping, Placement
 
 T = TypeVar("T")
@@ -33,7 +33,8 @@ Dims = Mapping[str, Mapping[str, int]]  # layer -> dim -> extent
 
 def mapping_to_text(mapping: ModelMapping, dims: Dims) -> str:
     """The text; ``dims``: extents of every layer's dims. What a search found (bound, proof) is left out."""
-    lines = [f"mapping of {quote(mapping.workload)} on {quote(mapping.chip)} for {mapping.objective}"]
+    fences = f" fences {mapping.fences}" if mapping.fences != FENCES[0] else ""
+    lines = [f"mapping of {quote(mapping.workload)} on {quote(mapping.chip)} for {mapping.objective}{fences}"]
     if mapping.workload_sha256 or mapping.chip_sha256:
         lines.append(f'sha256 workload "{mapping.workload_sha256}" chip "{mapping.chip_sha256}"')
     lines.append(" ".join(["dtypes", *(f"{quote(role)} {dtype}" for role, dtype in mapping.dtypes.items())]))
@@ -101,6 +102,7 @@ class _Reader:
     def __init__(self, path: str) -> None:
         self.path = path
         self.names = {"workload": "", "chip": "", "objective": ""}
+        self.fences: Any = FENCES[0]
         self.digests = {"workload": "", "chip": ""}
         self.dtypes: dict[str, str] = {}
         self.placements: list[Placement] = []
@@ -129,6 +131,7 @@ class _Reader:
             dtypes=self.dtypes,
             workload_sha256=self.digests["workload"],
             chip_sha256=self.digests["chip"],
+            fences=self.fences,
         )
         return MappingFile(mapping, (), self.places, self.dims)
 
@@ -140,6 +143,8 @@ class _Reader:
             cursor.keyword((word,), f"the {key}")
             self._note(cursor, key)
             self.names[key] = cursor.name(f"the {key}")
+        if cursor.skip_if("fences"):
+            self.fences = cursor.keyword(FENCES, "which fences")
 
     def _digests(self, cursor: WordCursor) -> None:
         while not cursor.ended:

@@ -14,7 +14,7 @@ from archsim.ir.activity import to_cycles
 from archsim.ir.check.mapping import check_mapping
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
-from archsim.ir.result_parts import RunOptions
+from archsim.ir.result_parts import IN_TURN, RunOptions
 from archsim.ir.workload import Workload
 from archsim.lab.kit import options
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
@@ -53,7 +53,9 @@ class Job:
     that look rows up, by name; ``parameters``: of a workload file, by name; ``mapping``: a mapping file whose layers
     are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
     best is taken); ``workers``: processes that search; ``search``: the mapping search by its name, which draws by
-    ``seed``."""
+    ``seed``; ``net``: what other objectives find is simulated too, and the best is kept (``archsim.lab.run.net``);
+    ``kept``: whose mappings are taken, where those of the objective are not: another one's, or ``in turn``.
+    """
 
     model: ModelLike
     chip: ChipLike
@@ -73,6 +75,8 @@ class Job:
     refine: int = 0
     workers: int = 1
     search: str = "exhaustive"
+    net: bool = False
+    kept: str = ""
 
     @property
     def is_program(self) -> bool:
@@ -82,7 +86,14 @@ class Job:
     def on(self, chip: Architecture) -> Job:
         """The same job on another chip, once."""
         repeat = self.repeat if self.spares_blocks else "exact"
-        return replace(self, chip=chip, values={}, fidelity=None, warm=None, repeat=repeat)
+        return replace(self, chip=chip, values={}, fidelity=None, warm=None, repeat=repeat, net=False)
+
+    @property
+    def has_net(self) -> bool:
+        """Whether what other objectives find is simulated too: not where a file or a search is stated, or the simulator
+        ranks."""
+        stated = self.is_program or self.mapping is not None or self.search != Job.search
+        return self.net and not stated and not self.refine
 
     @property
     def spares_blocks(self) -> bool:
@@ -123,6 +134,8 @@ class BuiltJob:
             found["refine"] = job.refine
         if job.search != Job.search:
             found["search"] = job.search
+        if job.has_net:
+            found["net"] = True
         if job.lookups:
             found["lookups"] = dict(sorted(job.lookups.items()))
         if job.parameters:
@@ -141,11 +154,15 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
     if job.is_program:
         program, digest = read_program(job)
         return BuiltJob(architecture, program, text_sha256=digest)
+    asked = prepare(job, architecture, say)
+    return compiled(job, architecture, asked if keep is None else asked.keeping(keep))
+
+
+def compiled(job: Job, architecture: Architecture, asked: CompileRequest) -> BuiltJob:
+    """What a job that is no Program asks of the compiler, mapped, checked and lowered; raises Config- and
+    MappingError."""
     from mapper.compile import compile_model
 
-    asked = prepare(job, architecture, say)
-    if keep is not None:
-        asked = asked.keeping(keep)
     workload = asked.workload
     if job.spares_blocks and job.mapping is not None:
         raise ConfigError(
@@ -156,13 +173,13 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
     asked = asked.without(left_out)
     try:
         with uncollected():
-            compiled = compile_model(asked.workload, architecture, asked.options)
-            _check(compiled.mapping, asked.workload, architecture, job)
+            found = compile_model(asked.workload, architecture, asked.options)
+            _check(found.mapping, asked.workload, architecture, job)
     except (ConfigError, MappingError) as error:
         raise asked.explained(error) from None
-    warnings = (*asked.strangers, *compiled.warnings)
+    warnings = (*asked.strangers, *found.warnings)
     return BuiltJob(
-        architecture, compiled.program, workload, lengthened(compiled.mapping, left_out), warnings,
+        architecture, found.program, workload, lengthened(found.mapping, left_out), warnings,
         mapping_sha256=asked.mapping_sha256, left_out=left_out,
     )  # fmt: skip
 
@@ -192,7 +209,14 @@ class CompileRequest:
 
         layers = {layer.layer: layer for layer in mapping.layers if layer.kind != "host"}
         given = Given(layers, {item.tensor: item for item in mapping.placements})
-        return replace(self, options=replace(self.options, given=given))
+        return replace(self, options=replace(self.options, given=given, fences=mapping.fences))
+
+    def by(self, kept: str) -> CompileRequest:
+        """The same where the mappings of another objective are taken, or each layer's by itself ``in turn``; '' as it
+        is."""
+        if kept == IN_TURN:
+            return replace(self, options=replace(self.options, fences="all"))
+        return replace(self, options=replace(self.options, objective=kept)) if kept else self
 
     def without(self, left_out: Sequence[LeftOut]) -> CompileRequest:
         """The same of the network in which blocks are left out."""
@@ -227,7 +251,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
         seed=str(job.seed),
     )  # fmt: skip
     if job.mapping is None:
-        return CompileRequest(workload, asked)
+        return CompileRequest(workload, asked).by(job.kept)
     from archsim.lab.run import mapping_file
 
     pinned = mapping_file.load(job.mapping)
@@ -236,7 +260,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
         given = pinned.given(workload, resolve_dtypes(architecture, dtypes))
     except (ConfigError, MappingError) as error:
         raise found.explained(error) from None
-    return replace(found, options=replace(asked, given=given))
+    return replace(found, options=replace(asked, given=given, fences=pinned.file.mapping.fences))
 
 
 def _check_mappable(job: Job, architecture: Architecture) -> None:

@@ -9,6 +9,7 @@ from archsim.base.errors import ConfigError, nearest
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.workload import Workload
 from archsim.lab.run.job import Job, Progress, build, quiet
+from archsim.lab.run.net import caught
 from archsim.report.run.loopnest import loop_nest
 
 
@@ -24,7 +25,7 @@ class MappedModel:
 
 def mapped(job: Job, say: Progress = quiet) -> MappedModel:
     """The mapping of the job's model; raises ConfigError for a Program, which is mapped already."""
-    built = None if job.is_program else build(job, say)
+    built = None if job.is_program else caught(job, say).built if job.has_net else build(job, say)
     if built is None or built.mapping is None or built.workload is None:
         raise ConfigError(f"{job.model}: a Program is mapped already; map the model it came from")
     dataflows = {array.name: array.dataflow for array in built.architecture.arrays}

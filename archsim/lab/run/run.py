@@ -9,16 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archsim.base.errors import ArchsimError, ProgramError
-from archsim.base.memory import give_back
-from archsim.ir.columns import ProgramColumns
-from archsim.ir.program import Program
+from archsim.base.errors import ArchsimError
 from archsim.ir.result import Result
 from archsim.ir.result_parts import Provenance, Refinement
-from archsim.lab.kit.gc_pause import collect_stopped, uncollected
-from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import BuiltJob, Job, Progress, build, quiet
-from archsim.lab.run.replay_blocks import replay, sentences
+from archsim.lab.run.net import caught, figures
+from archsim.lab.run.simulation import simulated
 from archsim.report.run.tables import UNITS, layer_table
 from archsim.report.run.trace import trace_json
 from archsim.spec.architecture import Architecture
@@ -27,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-    from archsim.repetition import Repetition
     from archsim.report.run.details import WhyRow
 
 
@@ -175,6 +170,10 @@ def execute(job: Job, say: Progress = quiet) -> RunResult:
     Refined mappings are the best of each layer alone; layers overlap, so the whole is run with the analytic choice as
     well, and the better one is kept by the objective's figures.
     """
+    if job.has_net:
+        best = caught(job, say)
+        result = best.result if best.result is not None else simulated(job, best.built, say)
+        return RunResult(replace(result, net=best.net), best.built)
     built = build(job, say)
     done = RunResult(simulated(job, built, say), built)
     if not job.refine or job.is_program:
@@ -182,7 +181,7 @@ def execute(job: Job, say: Progress = quiet) -> RunResult:
     plain = replace(job, refine=0)
     before = build(plain, say)
     analytic = simulated(plain, before, say)
-    kept = _figures(job.objective, done.result) <= _figures(job.objective, analytic)
+    kept = figures(job.objective, done.result) <= figures(job.objective, analytic)
     said: Refinement = {
         "candidates": job.refine,
         "refined_cycles": done.result.cycles_total,
@@ -193,64 +192,3 @@ def execute(job: Job, say: Progress = quiet) -> RunResult:
         return replace(done, result=replace(done.result, refinement=said))
     provenance: Provenance = {**analytic.provenance, "options": done.result.provenance["options"]}
     return RunResult(replace(analytic, refinement=said, provenance=provenance), before)
-
-
-def _figures(objective: str, result: Result) -> tuple[float, float]:
-    """What the objective makes of a result, the least first."""
-    if objective == "energy":
-        return result.energy_j, result.cycles_total
-    if objective == "edp":
-        return result.edp_js, result.cycles_total
-    return result.cycles_total, result.energy_j
-
-
-def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
-    """Check and simulate the Program, and account for what it did."""
-    from archsim.ir.check.program import check
-    from archsim.lab.run.account import assemble
-    from archsim.repetition import check_mode
-    from archsim.system import simulate
-
-    check_mode(job.repeat)
-    say("checking the Program")
-    collect_stopped()
-    with uncollected():
-        columns = ProgramColumns(built.program)
-        try:
-            check(built.program, built.architecture, columns)
-        except ProgramError as error:
-            if not job.is_program and job.mapping is None:
-                error.exit_code = 1  # our own compiler made it
-            raise
-        give_back()
-        insisted = job.fidelity is not None
-        architecture, lowered = (built.architecture, ()) if insisted else affordable(built.architecture, built.program)
-        say("simulating")
-        done = replay(simulate(built.program, architecture, columns=columns), built.left_out)
-    repetition = _repeated(job, built.program, architecture, say)
-    say("accounting")
-    with uncollected():
-        result = assemble(
-            built.workload,
-            architecture,
-            done.activity,
-            built.mapping,
-            options=built.options(job),
-            seed=job.seed,
-            warnings=(*built.warnings, *lowered, *sentences(done.facts)),
-            repetition=repetition,
-            steady={"mode": job.repeat, "blocks": done.facts} if job.spares_blocks else None,
-        )
-    if not built.text_sha256:
-        return result
-    return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})
-
-
-def _repeated(job: Job, program: Program, architecture: Architecture, say: Progress) -> Repetition | None:
-    """The steady interval, when it is asked for."""
-    from archsim.repetition import repeat
-
-    if job.warm is None:
-        return None
-    say(f"simulating {job.warm} runs")
-    return repeat(program, architecture, job.warm, job.repeat)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from archsim.ir.figure_table import FIGURES
+from archsim.ir.result_parts import IN_TURN
 from archsim.report.kit.causes import bound_label, cause, waiting
 from archsim.report.kit.number_format import count, counted, percent, si
 from archsim.report.run.headline import busiest_memory
@@ -13,10 +14,11 @@ from archsim.report.run.noc_rows import array_count
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Three to five sentences: use of the array, the largest loss, the slow layers, DRAM and energy; one a cache."""
+    """Three to five sentences: use of the array, the largest loss, the slow layers, DRAM and energy; one a cache, and
+    one where the mappings are not those of the objective that was asked for."""
     found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary)]
     found += [_cache(name, cache) for name, cache in summary["details"].get("caches", {}).items()]
-    found += [_energy(summary)]
+    found += [_energy(summary), _net(summary)]
     return [sentence for sentence in found if sentence]
 
 
@@ -110,3 +112,16 @@ def _energy(summary: Mapping[str, Any]) -> str:
     if summary["power_peak_w"] is not None and summary["power_window_s"]:
         peak = f"; power peaks at {si(summary['power_peak_w'], 'W', 3)} over {si(summary['power_window_s'], 's', 3)}"
     return f"The largest consumer is {name} with {percent(most, whole)} of {si(whole, 'J')}{peak}."
+
+
+def _net(summary: Mapping[str, Any]) -> str:
+    """Whose mappings were kept, where simulation showed that another objective's are better."""
+    found, asked = summary["details"].get("net"), summary["provenance"]["options"].get("objective")
+    if not found or found["kept"] == asked:
+        return ""
+    kept, own = (found["tried"][name] for name in (found["kept"], asked))
+    whose = "each layer by itself, in turn" if found["kept"] == IN_TURN else f"the mappings for {found['kept']}"
+    return (
+        f"Shown are {whose}, which the simulator found better than those for {asked}: {count(kept['cycles'])} cycles and "
+        f"{si(kept['energy_j'], 'J')} in place of {count(own['cycles'])} and {si(own['energy_j'], 'J')}."
+    )

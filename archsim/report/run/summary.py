@@ -45,6 +45,8 @@ def summarise(result: Result, why: Sequence[WhyRow] = ()) -> dict[str, Any]:
         details["predicted"] = dict(result.predicted)
     if result.refinement:
         details["refinement"] = result.refinement
+    if result.net:
+        details["net"] = result.net
     if why:
         details["why"] = list(why)
     return {**result.to_json(), "details": details}
