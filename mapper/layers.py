@@ -240,9 +240,9 @@ class Layers:
         return replace(made, external=self._external(index))
 
     def _external(self, index: int) -> frozenset[str]:
-        """Operands of a layer that no layer makes, where others run before it."""
+        """Operands of a layer that no layer makes, where others run before it and may hide what brings them."""
         layers, tensors = self.workload.layers, self.workload.tensors
-        if all(layer.kind == "host" for layer in layers[:index]):
+        if self.options.fences == "all" or all(layer.kind == "host" for layer in layers[:index]):
             return frozenset()
         return frozenset(found.name for found in layers[index].inputs if tensors[found.tensor].kind in EXTERNAL)
 

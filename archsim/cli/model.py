@@ -95,8 +95,8 @@ def run(
 
 
 def map_(
-    model: opt.ModelArgument,
-    on: opt.ChipOption,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A name of 'show models' or a file.")] = "",
+    on: Annotated[str, typer.Option("--on", metavar="CHIP", help="A name of 'show chips' or a file.")] = "",
     layer: Annotated[str | None, typer.Option(metavar="NAME", help="Only this layer.")] = None,
     export: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the mapping as .yaml, or as .txt with a line per level.")
@@ -119,6 +119,9 @@ def map_(
     gap: Annotated[
         bool, typer.Option("--gap", help="Expected against simulated cycles of each layer, worst first.")
     ] = False,
+    census: Annotated[
+        bool, typer.Option("--census", help="With --gap: the gap, and who beats whom, over many models and chips.")
+    ] = False,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
     no_net: opt.NetOption = False,
     limit_memory: opt.MemoryOption = None,
@@ -127,6 +130,12 @@ def map_(
     from archsim.lab.run.map_only import mapped, texts
     from archsim.lab.run.mapping_file import check_writable, write
 
+    if census:
+        if not gap or explain is not None or layer is not None or export is not None or mapping is not None:
+            raise typer.BadParameter("goes with --gap, and with options of all models alone", param_hint="--census")
+    elif not model or not on:
+        missing = "MODEL" if not model else "--on CHIP"
+        raise typer.BadParameter("needed, but for --gap --census", param_hint=missing)
     if explain is None and not gap and format_ is opt.OutputFormat.JSON:
         raise typer.BadParameter("loop nests are text; JSON is what --explain and --gap print", param_hint="--format")
     if gap and (explain is not None or layer is not None):
@@ -143,6 +152,9 @@ def map_(
             seed=seed, on_unsupported=on_unsupported, lookups=lookups, parameter=parameter, mapping=mapping,
             workers=workers, search=search, net=not (no_net or gap or explain is not None),
         ).job()  # fmt: skip
+        if census:
+            put(_census(job, format_))
+            return
         found = mapped(job, say)
         told = _explained(job, explain, format_, say) if explain is not None else None
         told = _gap(job, format_, say) if gap else told
@@ -164,6 +176,20 @@ def _explained(job: Job, layer: str, format_: opt.OutputFormat, say: Callable[[s
         return explanation.to_json(told)
     width = columns()
     return folded(explanation.to_table(told, width), width)
+
+
+def _census(job: Job, format_: opt.OutputFormat) -> str:
+    from archsim.lab.what_if.census import CHIPS, MODELS, census
+    from archsim.report.kit.console import columns, folded
+    from archsim.report.run import census as tables
+    from archsim.report.run import explanation
+
+    models, chips = ((str(given),) if given else usual for given, usual in ((job.model, MODELS), (job.chip, CHIPS)))
+    told = census(job, models, chips).to_json()
+    if format_ is opt.OutputFormat.JSON:
+        return explanation.to_json(told)
+    width = columns()
+    return folded(tables.to_table(told, width), width)
 
 
 def _gap(job: Job, format_: opt.OutputFormat, say: Callable[[str], None]) -> str:

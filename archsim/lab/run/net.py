@@ -8,7 +8,7 @@ was kept is remembered with the figures that it was kept by, so that a later run
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from archsim.ir.activity import to_cycles
@@ -46,6 +46,13 @@ def caught(job: Job, say: Progress = quiet) -> Caught:
     found = _Trial(replace(job, warm=None), architecture, asked, say).best()
     decisions.write(found.net)
     return replace(found, result=None) if job.warm is not None else found
+
+
+def trial(job: Job, say: Progress = quiet) -> tuple[Mapping[str, Tried], int]:
+    """Cycles and energy of a job's network by objective, and the cycles of its layers one by one; nothing is kept."""
+    architecture = load_chip(job)
+    found = _Trial(replace(job, warm=None), architecture, prepare(job, architecture, say), say).best()
+    return found.net["tried"], found.net["alone_cycles"]
 
 
 def settled(job: Job, say: Progress = quiet) -> Job:
