@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mapper.adding import WAYS, adding, adding_bytes, spared_bytes
 from mapper.collisions import NONE, Slowdown
 from mapper.costs import ChipCosts, drain_steps
-from mapper.crowd import behind, last_written, paced, together
+from mapper.crowd import behind, brought_before, last_written, paced, together
 from mapper.grid import Flow, Reals, Traffic
 from mapper.latency import PINS, largest, latency_terms
 from mapper.operands import ACC, OUT, OperandPlan
@@ -74,7 +74,7 @@ class Costs:
             counts = memory_bytes(problem, done, self.flows, timed)
             chip = self.chip if slow.pins else usual
             return latency_terms(problem, chip, done, timed, counts, slow.moves, in_turns=True)
-        off_chip = paced(usual, problem, self._bursts)
+        off_chip = brought_before(usual, problem, paced(usual, problem, self._bursts))
         counts = memory_bytes(problem, done, self.flows, off_chip)
         found = latency_terms(problem, usual, done, off_chip, counts, slow.moves)
         late = {name: behind(problem, off_chip, done.array_total) for name in found if name.endswith(PINS)}

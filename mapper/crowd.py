@@ -17,6 +17,7 @@ from mapper.grid import Flow, Reals
 from mapper.operands import OperandPlan
 from mapper.problem import Problem
 
+SHARE = 0.125  # of a memory, for the tiles of one operand that wait there while other layers run
 SHARPNESS = 4  # of the norm by which resources hold one another up: two that are busy all the time take 19 % longer
 
 
@@ -55,13 +56,26 @@ def slowdown(chip: ChipCosts, problem: Problem, plan: OperandPlan, run: Reals | 
 
 
 def paced(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -> dict[str, Flow]:
-    """The traffic that DRAM sees, stretched by ``slowdown``; first tiles that can be there before take no time."""
+    """The traffic that DRAM sees, stretched by ``slowdown``."""
     found = dict(flows)
     for plan in (*problem.loads, *problem.stores):
         flow = flows[plan.name]
         slower = slowdown(chip, problem, plan, flow.run)
-        first = flow.first * (0.0 if problem.ahead(plan) else slower)
-        found[plan.name] = flow._replace(touched=flow.touched * slower, first=first)
+        found[plan.name] = flow._replace(touched=flow.touched * slower, first=flow.first * slower)
+    return found
+
+
+def brought_before(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -> dict[str, Flow]:
+    """The same without the first tiles of what can be there before the layer runs, where the tiles of all cores take no
+    more than a ``SHARE`` of their memory: beside them lie those of the layers before, whose work hides them."""
+    found = dict(flows)
+    for plan in problem.loads:
+        if problem.ahead(plan):
+            flow = flows[plan.name]
+            tile = flow.first * (plan.element_bytes * problem.whole_parts(plan, plan.home))
+            room = chip.architecture.memory(plan.level).capacity_bytes * SHARE
+            fits = tile * np.minimum(plan.slots, np.maximum(flow.moves, 1.0)) <= room
+            found[plan.name] = flow._replace(first=np.where(fits, 0.0, flow.first))
     return found
 
 
@@ -78,5 +92,12 @@ def last_written(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -
 def behind(problem: Problem, flows: Mapping[str, Flow], work: Reals) -> Reals:
     """Cycles of ``work`` that are left when DRAM has served the last tile, of the most finely cut operand; none where
     all that it serves can be there before."""
-    moves = [flows[plan.name].moves for plan in problem.loads if not plan.beyond and not problem.ahead(plan)]
-    return work / reduce(np.maximum, moves) if moves else np.zeros(())
+    loads = [plan for plan in problem.loads if not plan.beyond]
+    late = [np.where(_is_before(problem, plan, flows), 0.0, flows[plan.name].moves) for plan in loads]
+    moves = reduce(np.maximum, late, np.zeros(()))
+    return np.where(moves > 0, work / np.maximum(moves, 1.0), 0.0)
+
+
+def _is_before(problem: Problem, plan: OperandPlan, flows: Mapping[str, Flow]) -> Reals | bool:
+    """Whether an operand's first tile takes no time, since it can be there before."""
+    return problem.ahead(plan) and flows[plan.name].first <= 0
