@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mapper.costs import ChipCosts
 from mapper.grid import Flow, Reals
@@ -98,6 +99,6 @@ def behind(problem: Problem, flows: Mapping[str, Flow], work: Reals) -> Reals:
     return np.where(moves > 0, work / np.maximum(moves, 1.0), 0.0)
 
 
-def _is_before(problem: Problem, plan: OperandPlan, flows: Mapping[str, Flow]) -> Reals | bool:
+def _is_before(problem: Problem, plan: OperandPlan, flows: Mapping[str, Flow]) -> NDArray[np.bool_]:
     """Whether an operand's first tile takes no time, since it can be there before."""
-    return problem.ahead(plan) and flows[plan.name].first <= 0
+    return np.asarray(problem.ahead(plan)) & (flows[plan.name].first <= 0)

@@ -29,8 +29,8 @@ def refine(
     most: int,
     objective: str,
 ) -> LayerMapping:
-    """The best of ``first`` and the candidates (those expected to be best first) by cycles ``simulated`` alone, ``most``
-    of them. ``least``: figures by bound of all mappings of the space.
+    """The best of ``first`` and the candidates (those expected to be best first) by cycles ``simulated`` alone,
+    ``most`` of them. ``least``: figures by bound of all mappings of the space.
 
     Raises SimulationError where a simulation undercuts its bound, which is a fault of the cost model.
     """

@@ -97,15 +97,11 @@ def shares(geo: Geometry, plan: OperandPlan, group: str, made: Sequence[Cut]) ->
     return [_share(geo, plan, parts, wholes, cut) for cut in made]
 
 
-def _share(
-    geo: Geometry, plan: OperandPlan, parts: Sequence[Component], wholes: tuple[int, int], cut: Cut
-) -> Share:
+def _share(geo: Geometry, plan: OperandPlan, parts: Sequence[Component], wholes: tuple[int, int], cut: Cut) -> Share:
     """Of ``parts`` of an operand under a cut; ``wholes``: filled and touched where it is not cut."""
     dims = geo.problem.dims
     tiles = {**dims, **cut.tiles}
-    slide = (
-        geo.sliding if cut.loops and cut.loops[-1][0] == geo.sliding and is_block(geo, plan, tiles) else None
-    )
+    slide = geo.sliding if cut.loops and cut.loops[-1][0] == geo.sliding and is_block(geo, plan, tiles) else None
     plain = [_sums(part, cut, geo, None) for part in parts]
     slid = [_sums(part, cut, geo, slide) for part in parts] if slide else plain
     before, after, moves = _irrelevant(plan, cut, dims)

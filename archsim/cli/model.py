@@ -134,16 +134,8 @@ def map_(
         if not gap or explain is not None or layer is not None or export is not None or mapping is not None:
             raise typer.BadParameter("goes with --gap, and with options of all models alone", param_hint="--census")
     elif not model or not on:
-        missing = "MODEL" if not model else "--on CHIP"
-        raise typer.BadParameter("needed, but for --gap --census", param_hint=missing)
-    if explain is None and not gap and format_ is opt.OutputFormat.JSON:
-        raise typer.BadParameter("loop nests are text; JSON is what --explain and --gap print", param_hint="--format")
-    if gap and (explain is not None or layer is not None):
-        raise typer.BadParameter("tells of all layers; leave out --layer and --explain", param_hint="--gap")
-    if explain is not None and layer is not None:
-        raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
-    if explain is not None and search != "exhaustive":
-        raise typer.BadParameter("tells what the exhaustive search finds; leave out --search", param_hint="--explain")
+        raise typer.BadParameter("needed, but for --gap --census", param_hint="--on CHIP" if model else "MODEL")
+    _check_told(layer, explain, gap, format_, search)
     if export is not None:
         check_writable(export)
     with work(limit_memory, workers) as say:
@@ -164,6 +156,18 @@ def map_(
         put(text)
     if export is not None:
         write(found.mapping, found.workload, export)
+
+
+def _check_told(layer: str | None, explain: str | None, gap: bool, format_: opt.OutputFormat, search: str) -> None:
+    """Refuse options of ``map`` that do not go together."""
+    if explain is None and not gap and format_ is opt.OutputFormat.JSON:
+        raise typer.BadParameter("loop nests are text; JSON is what --explain and --gap print", param_hint="--format")
+    if gap and (explain is not None or layer is not None):
+        raise typer.BadParameter("tells of all layers; leave out --layer and --explain", param_hint="--gap")
+    if explain is not None and layer is not None:
+        raise typer.BadParameter("give the layer to one of --layer and --explain", param_hint="--explain")
+    if explain is not None and search != "exhaustive":
+        raise typer.BadParameter("tells what the exhaustive search finds; leave out --search", param_hint="--explain")
 
 
 def _explained(job: Job, layer: str, format_: opt.OutputFormat, say: Callable[[str], None]) -> str:

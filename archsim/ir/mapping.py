@@ -79,8 +79,8 @@ class ModelMapping:
     """The whole model's mapping: one LayerMapping per layer, tensor placements, dtypes by role.
 
     ``workload_sha256``, ``chip_sha256``: of what it was made for ('' where that is not known). ``fences``: between
-    layers, ``needed`` (a command waits for those of earlier layers whose bytes it touches) or ``all`` (for every command
-    of earlier layers).
+    layers, ``needed`` (a command waits for those of earlier layers whose bytes it touches) or ``all`` (for every
+    command of earlier layers).
     """
 
     workload: str

@@ -19,9 +19,9 @@ from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, ResultKey
 from archsim.ir.result_parts import (
     ArchitectureFacts,
     DramMemories,
+    Net,
     Predicted,
     Provenance,
-    Net,
     Refinement,
     WorkloadFacts,
 )

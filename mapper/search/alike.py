@@ -23,8 +23,8 @@ FORECASTS = ("cycles", "energy", "cycles x energy")
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What is alike of one layer, more where it is ``spread`` over cores; ``work``: cycles that its busiest unit works in
-    any mapping."""
+    """What is alike of one layer, more where it is ``spread`` over cores; ``work``: cycles that its busiest unit
+    works in any mapping."""
 
     spread: bool
     work: float = 0.0

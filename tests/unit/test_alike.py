@@ -10,7 +10,7 @@ import pytest
 from archsim.lab.run.job import Job, build, load_chip, prepare
 from archsim.lab.what_if.explain import explained, resolve_dtypes
 from archsim.report.run import explanation
-from mapper.crowd import paced
+from mapper.crowd import brought_before
 from mapper.grid import Flow, Reals
 from mapper.layers import Layers
 from mapper.search.alike import Alike, first
@@ -23,8 +23,16 @@ def given(**figures: list[float]) -> dict[str, Callable[[], Reals]]:
     return {name: lambda values=values: np.array(values) for name, values in figures.items()}  # type: ignore[misc]
 
 
-def test_on_one_core_every_digit_counts() -> None:
-    assert first(given(cycles=[1000.0, 1001.0], energy=[9.0, 1.0]), Alike(spread=False)) == 0
+@pytest.mark.parametrize(
+    ("figure", "other"), [("cycles", "energy"), ("energy", "cycles"), ("cycles x energy", "cycles")]
+)
+def test_half_a_per_cent_of_a_forecast_is_alike(figure: str, other: str) -> None:
+    for second, best in ((1004.0, 1), (1006.0, 0)):
+        assert first(given(**{figure: [1000.0, second], other: [9.0, 1.0]}), Alike(spread=False)) == best
+
+
+def test_on_one_core_every_command_counts() -> None:
+    assert first(given(cycles=[9.0, 9.0], commands=[1001.0, 1000.0]), Alike(spread=False)) == 1
 
 
 def test_a_twentieth_of_the_waiting_is_alike() -> None:
@@ -33,8 +41,9 @@ def test_a_twentieth_of_the_waiting_is_alike() -> None:
     assert first(given(cycles=[1000.0, 1006.0], energy=[9.0, 1.0]), SPREAD) == 0
 
 
-def test_nothing_but_work_is_told_apart() -> None:
-    assert first(given(cycles=[900.0, 901.0], energy=[9.0, 1.0]), SPREAD) == 0
+def test_nothing_but_work_is_told_apart_by_more_than_the_band() -> None:
+    assert first(given(cycles=[900.0, 904.0], energy=[9.0, 1.0]), SPREAD) == 1
+    assert first(given(cycles=[900.0, 905.0], energy=[9.0, 1.0]), SPREAD) == 0
 
 
 def test_a_twentieth_of_the_energy_is_alike_and_a_command_is_not() -> None:
@@ -75,7 +84,8 @@ def test_cores_do_not_cut_a_reduction_for_nothing() -> None:
 
 
 def test_weights_of_later_layers_can_be_there_before() -> None:
-    """What DRAM brings of weights into a memory that all share keeps no layer but the first waiting for its tile."""
+    """What DRAM brings of weights into a memory that all share keeps no layer but the first waiting for its tile,
+    unless it leaves no room there for that of others."""
     chip = load_chip(Job("eye_tracking", "mtia_v2i"))
     asked = prepare(Job("eye_tracking", "mtia_v2i"), chip, lambda _: None)
     layers = Layers(asked.workload, chip, resolve_dtypes(chip, {}), asked.options)
@@ -86,5 +96,7 @@ def test_weights_of_later_layers_can_be_there_before() -> None:
         staged = {plan.operand: problem.ahead(plan) for plan in problem.loads if not plan.beyond}
         assert staged["b"] is ahead and not staged.get("a", False)
         flows = {plan.name: Flow(*(np.ones(1) for _ in Flow._fields)) for plan in problem.operands}
-        paces = paced(layers.chip, problem, flows)
-        assert all(bool(paces[plan.name].first[0] == 0) == problem.ahead(plan) for plan in problem.loads)
+        found = brought_before(layers.chip, problem, flows)
+        assert all(bool(found[plan.name].first[0] == 0) == problem.ahead(plan) for plan in problem.loads)
+        large = {name: flow._replace(first=np.full(1, 1e12)) for name, flow in flows.items()}
+        assert all(flow.first[0] > 0 for flow in brought_before(layers.chip, problem, large).values())

@@ -121,7 +121,13 @@ def test_in_turn_is_the_sum_of_the_layers_and_an_exported_mapping_says_so(tmp_pa
 
 def test_what_is_stated_needs_no_net() -> None:
     assert JOB.has_net
-    for change in ({"mapping": Path("m.yaml")}, {"refine": 2}, {"search": "random"}, {"model": "p.asm"}, {"net": False}):
+    for change in (
+        {"mapping": Path("m.yaml")},
+        {"refine": 2},
+        {"search": "random"},
+        {"model": "p.asm"},
+        {"net": False},
+    ):
         assert not replace(JOB, **change).has_net  # type: ignore[arg-type]
 
 

@@ -111,9 +111,7 @@ class _Trial:
         self.tried[name] = {"cycles": result.cycles_total, "energy_j": result.energy_j}
         self._known.append((content, self.tried[name]))
         objective = self.job.objective
-        if self._best is None or self._is_worse(
-            figures(objective, self._kept[2])[0], figures(objective, result)[0]
-        ):
+        if self._best is None or self._is_worse(figures(objective, self._kept[2])[0], figures(objective, result)[0]):
             self._best = name, built, result
 
     @staticmethod
@@ -131,11 +129,9 @@ def alone_cycles(job: Job, architecture: Architecture, asked: CompileRequest, sa
     return total + launch
 
 
-def _of_layers(
-    job: Job, architecture: Architecture, asked: CompileRequest, say: Progress
-) -> Iterator[tuple[int, int]]:
-    """Of each layer, as a network of its own, the cycles of the critical path: its own, and the host's. Equal layers are
-    simulated once."""
+def _of_layers(job: Job, architecture: Architecture, asked: CompileRequest, say: Progress) -> Iterator[tuple[int, int]]:
+    """Of each layer, as a network of its own, the cycles of the critical path: its own, and the host's. Equal layers
+    are simulated once."""
     from mapper.alone import nameless, single
 
     known: dict[str, tuple[int, int]] = {}

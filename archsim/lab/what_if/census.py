@@ -30,7 +30,14 @@ from mapper.search.alike import BAND
 MODELS = ("hand_tracking", "squeezenet", "resnet50", "bert_base_block")
 CHIPS = ("edge_npu", "ar_soc", "tpu_v1", "gemmini_16x16", "mtia_v2i_pe", "nvdla_large")
 AS_IT_IS = "as it is"
-LARGER = {" size x2": BAND, " channels x2": BAND, " bandwidth x2": BAND, " banks x2": 0.02, " ports x2": 0.02, "clock x": BAND}
+LARGER = {
+    " size x2": BAND,
+    " channels x2": BAND,
+    " bandwidth x2": BAND,
+    " banks x2": 0.02,
+    " ports x2": 0.02,
+    "clock x": BAND,
+}
 LARGE = 10_000  # cycles of a layer whose error counts by itself
 
 
@@ -92,7 +99,7 @@ class Census:
             "cases": len(self.ran) * len(OBJECTIVES),
             "objectives": [self._of_objective(name) for name in OBJECTIVES],
             "layers": self._behind_layers(),
-            "larger": [row for row in self._larger()],
+            "larger": list(self._larger()),
             "errors": [self._errors(cores) for cores in ("one", "many") if self._of_cores(cores)],
             "points": [asdict(point) for point in self.points],
         }
@@ -111,13 +118,12 @@ class Census:
         }
 
     def _behind_layers(self) -> dict[str, Any]:
-        behind = {_called(point): point.behind_layers for point in self.ran}
-        worst = max(behind, key=lambda name: behind[name], default="")
+        worst = max(self.ran, key=lambda point: point.behind_layers, default=None)
         return {
-            "cases": len(behind),
-            "slower": sum(by > BAND for by in behind.values()),
-            "worst_percent": 100 * behind.get(worst, 0.0),
-            "worst": worst,
+            "cases": len(self.ran),
+            "slower": sum(point.behind_layers > BAND for point in self.ran),
+            "worst_percent": 0.0 if worst is None else 100 * worst.behind_layers,
+            "worst": "" if worst is None else _called(worst),
             "in_turn": sum(IN_TURN in point.tried for point in self.ran),
         }
 
@@ -147,9 +153,7 @@ class Census:
         rows = [error for point in self._of_cores(cores) for error in point.errors]
         alone = [_off(row.alone, row.expected) for row in rows if row.alone >= LARGE]
         inside = [_off(row.critical, row.expected) for row in rows if row.critical >= LARGE]
-        whole = [
-            _off(point.tried["latency"]["cycles"], point.expected_cycles) for point in self._of_cores(cores)
-        ]
+        whole = [_off(point.tried["latency"]["cycles"], point.expected_cycles) for point in self._of_cores(cores)]
         return {
             "cores": cores, "alone": _spread(alone), "in_network": _spread(inside), "network": _spread(whole)
         }  # fmt: skip

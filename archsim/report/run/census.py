@@ -34,7 +34,9 @@ def _objectives(told: CensusSummary) -> ReportTable:
         TableColumn("where", "text", rank=1),
         TableColumn("beaten with the net", show=count),
     )
-    return ReportTable("Objectives that another one's mappings beat in their own figure", columns, rows, media=(TERMINAL,))
+    return ReportTable(
+        "Objectives that another one's mappings beat in their own figure", columns, rows, media=(TERMINAL,)
+    )
 
 
 def _larger(told: CensusSummary) -> ReportTable:
@@ -56,11 +58,17 @@ def _larger(told: CensusSummary) -> ReportTable:
 def _errors(told: CensusSummary) -> ReportTable:
     rows = []
     for row in told["errors"]:
-        for name, label in (("alone", "layers alone"), ("in_network", "layers in their network"), ("network", "networks")):
+        for name, label in (
+            ("alone", "layers alone"),
+            ("in_network", "layers in their network"),
+            ("network", "networks"),
+        ):
             found = row[name]
             if found["count"]:
                 shown = [_percent(found[f"{key}_percent"]) for key in ("median", "p95", "worst")]
-                rows.append((f"{label}, {row['cores']} core{'s' if row['cores'] == 'many' else ''}", found["count"], *shown))
+                rows.append(
+                    (f"{label}, {row['cores']} core{'s' if row['cores'] == 'many' else ''}", found["count"], *shown)
+                )
     columns = (
         TableColumn("simulated against expected", "name"),
         TableColumn("number", show=count),
@@ -75,8 +83,8 @@ def _errors(told: CensusSummary) -> ReportTable:
 def _sentences(told: CensusSummary) -> Iterator[str]:
     layers = told["layers"]
     yield (
-        f"Of {count(layers['cases'])} networks {count(layers['slower'])} are slower than their layers one by one (at most "
-        f"{_percent(layers['worst_percent'])}{', ' + layers['worst'] if layers['worst'] else ''}); "
+        f"Of {count(layers['cases'])} networks {count(layers['slower'])} are slower than their layers one by one "
+        f"(at most {_percent(layers['worst_percent'])}{', ' + layers['worst'] if layers['worst'] else ''}); "
         f"{count(layers['in_turn'])} were run in turn."
     )
     for row in told["larger"]:

@@ -122,6 +122,6 @@ def _net(summary: Mapping[str, Any]) -> str:
     kept, own = (found["tried"][name] for name in (found["kept"], asked))
     whose = "each layer by itself, in turn" if found["kept"] == IN_TURN else f"the mappings for {found['kept']}"
     return (
-        f"Shown are {whose}, which the simulator found better than those for {asked}: {count(kept['cycles'])} cycles and "
-        f"{si(kept['energy_j'], 'J')} in place of {count(own['cycles'])} and {si(own['energy_j'], 'J')}."
+        f"Shown are {whose}, which the simulator found better than those for {asked}: {count(kept['cycles'])} cycles "
+        f"and {si(kept['energy_j'], 'J')} in place of {count(own['cycles'])} and {si(own['energy_j'], 'J')}."
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
-from mapper.looptree.search.branch.tables import EXTRA, TileTable, Tabulator
+from mapper.looptree.search.branch.tables import EXTRA, Tabulator, TileTable
 from mapper.looptree.search.branch.tilings import DIVISORS, tilings
 
 FIRST_ROOM = 1 << 16  # figures
