@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from archsim.base import caches
 from archsim.lab.kit import gc_pause
+from archsim.lab.run.job import Job
 
 settings.register_profile("fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fixed")
@@ -33,6 +34,24 @@ def _caches_as_before() -> Generator[None, None, None]:
         os.environ.pop(caches.OFF_VARIABLE, None)
     else:
         os.environ[caches.OFF_VARIABLE] = before
+
+
+HAS_NET = Job.has_net
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _without_net() -> Generator[None, None, None]:
+    """Most tests look at one mapping, and trying those of all objectives takes several times as long: tests of the net
+    ask for it, and commands that run as processes of their own have it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Job, "has_net", False)
+        yield
+
+
+@pytest.fixture
+def net(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The net, as users have it."""
+    monkeypatch.setattr(Job, "has_net", HAS_NET)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from archsim.base import caches
+from archsim.base import caches, entries
 from archsim.cli.app import main
 from archsim.ir.result_parts import IN_TURN
 from archsim.lab.run import net
@@ -21,8 +21,12 @@ from archsim.lab.run.net import caught, settled
 from archsim.lab.run.run import execute
 from archsim.lab.run.simulation import simulated
 from archsim.report.run.run_sentences import sentences
+from tests.tools import weather
 
 JOB = Job("eye_tracking", "edge_npu", parameters={"height": 32, "width": 40}, net=True)
+
+
+pytestmark = pytest.mark.usefixtures("net")
 
 
 @pytest.fixture
@@ -144,3 +148,11 @@ def test_map_and_asm_show_what_run_runs(cache: Path, capsys: pytest.CaptureFixtu
     from archsim.ir.asm.printer import print_program
 
     assert shown["asm"] == print_program(build(job).program)
+
+
+def test_a_folder_that_cannot_be_written_costs_the_cache_alone(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with weather.no_rename(), mock.patch.dict(entries._told, clear=True):
+        first = execute(JOB)
+        told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: cache")]
+    assert len(told) == 1 and "what is new is not kept" in told[0]
+    assert not list(cache.glob("networks/*.json")) and execute(JOB).summary == first.summary
