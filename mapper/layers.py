@@ -94,6 +94,12 @@ class Layers:
             barred = frozenset(self.workload.tensors)
         return plan_residency(self.workload, self.architecture, self.dtypes, barred, self.stated.placed)
 
+    @property
+    def fixed(self) -> Barred:
+        """Tensors that are stated to stay on chip: where they are placed, or by a layer that has them there."""
+        resident = (name for layer in self.workload.layers for name in self.stated.resident(layer))
+        return frozenset((*self.stated.placed, *resident))
+
     def map_layer(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
         """Problem and mapping of one layer; raises TooTightError where a tensor that stays on chip leaves no room."""
         layer = self.workload.layers[index]

@@ -7,22 +7,50 @@ it, or without all that stays there, and the better network is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 from archsim.ir.mapping import LayerMapping
 from mapper.cores import of_core
+from mapper.costs import ChipCosts
 from mapper.given.priced import CELL, brought_again, price
 from mapper.lower.model import Mapped
+from mapper.options import Options
 from mapper.problem import Problem
 from mapper.residency import Residency
 from mapper.search.alike import BAND
 
-if TYPE_CHECKING:
-    from mapper.layers import Layers
+
+class NetworkMapper(Protocol):
+    """What maps a network and its layers."""
+
+    @property
+    def chip(self) -> ChipCosts:
+        """The costs of its chip."""
+
+    @property
+    def dtypes(self) -> Mapping[str, str]:
+        """By role."""
+
+    @property
+    def options(self) -> Options:
+        """What was asked."""
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Tensors that are stated to stay on chip."""
+
+    def residency(self, barred: frozenset[str]) -> Residency:
+        """What stays on chip when the tensors ``barred`` may not."""
+
+    def mapped(self, barred: frozenset[str]) -> Mapped:
+        """The network without these on chip."""
+
+    def map_layer(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
+        """A layer beside what stays on chip."""
 
 
-def relieved(layers: Layers, mapped: Mapped) -> Mapped:
+def relieved(layers: NetworkMapper, mapped: Mapped) -> Mapped:
     """The network with no more on chip than is worth it by the objective's figures."""
     figure, tried = _figure(layers, mapped), {mapped.barred}
     others = _others(layers, mapped)
@@ -38,7 +66,7 @@ def relieved(layers: Layers, mapped: Mapped) -> Mapped:
     return mapped
 
 
-def _others(layers: Layers, mapped: Mapped) -> Iterator[frozenset[str]]:
+def _others(layers: NetworkMapper, mapped: Mapped) -> Iterator[frozenset[str]]:
     """Tensors that may be barred beside those that are, the most promising first: of each layer that has less room than
     it needs those that it does not use, then all."""
     pressed: list[tuple[float, int]] = []
@@ -56,7 +84,7 @@ def _others(layers: Layers, mapped: Mapped) -> Iterator[frozenset[str]]:
                 yield _barred(layers, mapped, wanted)
 
 
-def _barred(layers: Layers, mapped: Mapped, wanted: frozenset[str]) -> frozenset[str]:
+def _barred(layers: NetworkMapper, mapped: Mapped, wanted: frozenset[str]) -> frozenset[str]:
     """What is barred beside that, so that the room of the tensors ``wanted`` goes to tiles and not to other tensors."""
     barred = mapped.barred | wanted
     while others := layers.residency(barred).tensors.keys() - mapped.residency.tensors.keys():
@@ -64,9 +92,9 @@ def _barred(layers: Layers, mapped: Mapped, wanted: frozenset[str]) -> frozenset
     return barred
 
 
-def _pins(layers: Layers, mapped: Mapped, index: int) -> frozenset[str]:
-    """Tensors that stay on chip while a layer runs and that no file places there."""
-    return frozenset(found.tensor for found in mapped.residency.at(index)) - frozenset(layers.stated.placed)
+def _pins(layers: NetworkMapper, mapped: Mapped, index: int) -> frozenset[str]:
+    """Tensors that stay on chip while a layer runs and that no file has there."""
+    return frozenset(found.tensor for found in mapped.residency.at(index)) - layers.fixed
 
 
 def _own(problem: Problem | None) -> frozenset[str]:
@@ -74,12 +102,12 @@ def _own(problem: Problem | None) -> frozenset[str]:
     return frozenset(plan.tensor for plan in problem.operands if plan.tensor)
 
 
-def _fetches_again(layers: Layers, problem: Problem, mapping: LayerMapping) -> bool:
+def _fetches_again(layers: NetworkMapper, problem: Problem, mapping: LayerMapping) -> bool:
     """Whether a matmul brings in bytes twice, for which it might have room alone."""
     return problem.layer.kind == "matmul" and bool(brought_again(problem, of_core(problem, mapping)))
 
 
-def _figure(layers: Layers, mapped: Mapped) -> float:
+def _figure(layers: NetworkMapper, mapped: Mapped) -> float:
     """What the objective makes of a network."""
     pairs = [(p, m) for p, m in zip(mapped.problems, mapped.mappings, strict=True) if p is not None]
     cycles = float(sum(mapping.expected_cycles for _, mapping in pairs))
@@ -89,7 +117,7 @@ def _figure(layers: Layers, mapped: Mapped) -> float:
     return energy if layers.options.objective == "energy" else cycles * energy
 
 
-def _figure_of(layers: Layers, problem: Problem | None, mapping: LayerMapping) -> float:
+def _figure_of(layers: NetworkMapper, problem: Problem | None, mapping: LayerMapping) -> float:
     """What the objective makes of a layer."""
     assert problem is not None
     if layers.options.objective == "latency":
@@ -98,5 +126,5 @@ def _figure_of(layers: Layers, problem: Problem | None, mapping: LayerMapping) -
     return energy if layers.options.objective == "energy" else mapping.expected_cycles * energy
 
 
-def _energy_pj(layers: Layers, problem: Problem, mapping: LayerMapping) -> float:
+def _energy_pj(layers: NetworkMapper, problem: Problem, mapping: LayerMapping) -> float:
     return float(price(problem, mapping, layers.chip, layers.dtypes).energy_pj[CELL])

@@ -22,6 +22,7 @@ from mapper.costs import ChipCosts
 from mapper.grid import build_grid
 from mapper.options import Given
 from mapper.problem import build
+from mapper.search.alike import BAND
 from mapper.search.exhaustive import search
 from mapper.search.kept import Tables
 from mapper.search.space import ORDERS, depth_choices
@@ -167,7 +168,8 @@ def test_most_random_chips_stage_tiles_and_some_in_strips() -> None:
 
 @pytest.mark.parametrize("seed", range(24))
 def test_law_47_a_larger_stage_is_never_worse(seed: int) -> None:
-    """Law 47: a larger memory further out never raises the analytic latency, nor the energy at fixed energies."""
+    """Law 47: a larger memory further out never raises the analytic latency, nor the energy at fixed energies, by more
+    than what counts as alike."""
     net = Net(np.random.default_rng(seed))
     if seed % 2:
         net.gemm("y", 8 + seed, 12 + seed % 7, 40 + seed)
@@ -180,8 +182,8 @@ def test_law_47_a_larger_stage_is_never_worse(seed: int) -> None:
         for size in (1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 14):
             chip = small_chip(1 << 9, 1 << 9, dram_rate=Fraction(1), stages=(("l2", size, ALL),))
             found = figure(workload, chip, objective)
-            assert found <= best
-            best = found
+            assert found <= best * (1 + BAND)
+            best = min(best, found)
 
 
 def figure(workload: Workload, chip: Architecture, objective: str) -> float:

@@ -67,15 +67,15 @@ def line_of(text: str, needle: str) -> int:
     return text[: text.index(needle)].count("\n") + 1
 
 
-STEM = "  - {loop: p, tile: 13}"
+STEM = "  - {loop: p, tile: 22}"
 EDITS = [
     ("- layer: stem\n", "- layer: stam\n", "no layer 'stam' in 'eye_tracking' (did you mean 'stem'?)"),
     (STEM, "  - {loop: x, tile: 16}", "no dim 'x'; the layer has: "),
     (STEM, "  - {loop: p, tile: 160}", "tiles of 160 of dim 'p'; allowed 1 to 64"),
     (STEM, "  - {loop: p, tile: 0}", "tiles of 0 of dim 'p'"),
-    (STEM, "  - {loop: p, tile: 13, axis: rows}", "spread over 'rows'"),
+    (STEM, "  - {loop: p, tile: 22, axis: rows}", "spread over 'rows'"),
     (STEM, "  - {loop: q, tile: 16}", "'a' as a sliding window over 'q'; allowed inputs, over 'p'"),
-    (STEM, f"{STEM}\n  - {{loop: p, tile: 5}}", "tiles of 5 of dim 'p' in strips of 13"),
+    (STEM, f"{STEM}\n  - {{loop: p, tile: 5}}", "tiles of 5 of dim 'p' in strips of 22"),
     (STEM, "  - {loop: r, tile: 1}", "dim 'r' is never cut in this layer"),
     ("  - {keep: b, in: l1, slots: 1}", "  - {keep: b, in: l2, slots: 1}", "(no memory of the chip"),
     ("  - {keep: b, in: l1, slots: 1}", "  - {keep: b, in: acc, slots: 1}", "'b' kept in 'acc'; allowed 'l1'"),
@@ -178,15 +178,15 @@ def test_a_file_for_another_chip_or_model_says_so(whole: tuple[str, str], tmp_pa
 
 
 TEXTS = [
-    ("p*5(13)", "p*6(13)", "expected p*5(13) (extent 64) instead of p*6(13)"),
-    ("p*5(13)", "z*5(13)", "expected a dim of the layer"),
-    ("p*5(13)", "p*5[13]", "expected '('"),
+    ("p*3(22)", "p*4(22)", "expected p*3(22) (extent 64) instead of p*4(22)"),
+    ("p*3(22)", "z*3(22)", "expected a dim of the layer"),
+    ("p*3(22)", "p*3[22]", "expected '('"),
     ("a:2^1", "a:2^9", "expected 9 loops behind a window over so many, found 1"),
     ("[b:1 bias:1", "[b bias:1", "expected ':'"),
     ("mapping of", "mapping off", "expected 'of' and the workload"),
     ("layer stem on mxu as matmul", "layer stem on mxu as matmull", "found 'matmull' (did you mean 'matmul'?)"),
     ("layer stem", "lair stem", "expected a statement"),
-    ("p 64,", "p 640,", "instead of p*5(13)"),
+    ("p 64,", "p 640,", "instead of p*3(22)"),
 ]
 
 
@@ -208,7 +208,7 @@ def test_a_text_for_other_extents_is_refused(whole: tuple[str, str], tmp_path: P
 
 def test_a_stated_layer_must_obey_constraints_too(whole: tuple[str, str], tmp_path: Path) -> None:
     found = refused(whole[0] + "constraints:\n- {layers: stem, tiles: {p: 8}}\n", tmp_path / "m.yaml")
-    assert "layer 'stem': tiles of 'p' are 13, not 8; " in found and "constraints[0] asks for that" in found
+    assert "layer 'stem': tiles of 'p' are 22, not 8; " in found and "constraints[0] asks for that" in found
 
 
 def test_a_stated_layer_may_spread_no_other_dims(whole: tuple[str, str], tmp_path: Path) -> None:

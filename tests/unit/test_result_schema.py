@@ -16,6 +16,7 @@ from archsim.lab.files import schemas
 from archsim.lab.run.job import Job
 from archsim.lab.run.run import execute
 from archsim.report.run.summary import upgraded
+from tests.conftest import HAS_NET
 from tests.tools.commands import GOLDEN
 from tests.tools.plugins import plugins
 from tests.unit.test_figures import NEW
@@ -37,7 +38,7 @@ FREE = {  # mappings whose keys are names of parts, layers, units, nodes, roles 
     "energy_breakdown_j", "time_breakdown", "dram.memories", "provenance.fidelity", "provenance.options.dtypes",
     "provenance.options.set", "provenance.options.lookups", "provenance.options.parameters", "details.critical",
     "details.area_breakdown_mm2", "details.sources", "details.power", "details.dram", "details.row_hit_rate",
-    "details.caches", "details.predicted", "details.timeline.[].units", "details.why.[].keys",
+    "details.caches", "details.net.tried", "details.predicted", "details.timeline.[].units", "details.why.[].keys",
 }  # fmt: skip
 
 
@@ -67,6 +68,9 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     )
     with plugins():
         outside = plain(Job(tiny, "edge_npu"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Job, "has_net", HAS_NET)
+        netted = plain(Job(tiny, "edge_npu", net=True))
     return {
         "plugins": outside,
         "a Program": plain(listing),
@@ -77,6 +81,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "nested networks": plain(Job(tiny, "simba")),
         "fast": plain(Job(tiny, "edge_npu", fidelity="fast", refine=2)),
         "equal blocks": plain(Job(folder / "blocks.yaml", "edge_npu", repeat="steady")),
+        "net": netted,
         "repeated": plain(Job(tiny, "edge_npu", warm=3, repeat="steady", on_unsupported="host")),
     }
 

@@ -16,6 +16,7 @@ from archsim.base.registry import plugins_sha256
 from archsim.ir.result_parts import IN_TURN, Net
 from archsim.lab.run.job import CompileRequest, Job
 from archsim.spec.architecture import Architecture
+from mapper.cache import MACHINE, SOURCES, digest
 
 KIND = "networks"
 SEAL = "seal"
@@ -25,8 +26,6 @@ class Decisions:
     """The entry of one job."""
 
     def __init__(self, job: Job, architecture: Architecture, asked: CompileRequest) -> None:
-        from mapper.cache import MACHINE, SOURCES, digest
-
         root, options = folder(), asked.options
         question = [
             asked.workload.sha256, architecture.sha256, code_sha256((*SOURCES, *MACHINE)), plugins_sha256(),
@@ -61,7 +60,7 @@ class Decisions:
         sealed = {**net, SEAL: entries.seal(self._path.name, KIND, net)}
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            entries.replace(self._path, json.dumps(sealed, sort_keys=True).encode())
+            entries.replace(self._path, json.dumps(sealed).encode())
         except OSError as error:
             entries.unkept(self._path, error)
 
