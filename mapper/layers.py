@@ -20,7 +20,7 @@ from mapper.costs import ChipCosts, fold_function, vector_time
 from mapper.given.priced import price
 from mapper.given.take import Stated, StatedError
 from mapper.lower.model import Mapped
-from mapper.operands import operand_dtype
+from mapper.operands import base_of, operand_dtype
 from mapper.options import Options
 from mapper.pressure import relieved
 from mapper.problem import Problem, build
@@ -96,9 +96,15 @@ class Layers:
 
     @property
     def fixed(self) -> Barred:
-        """Tensors that are stated to stay on chip: where they are placed, or by a layer that has them there."""
-        resident = (name for layer in self.workload.layers for name in self.stated.resident(layer))
-        return frozenset((*self.stated.placed, *resident))
+        """Tensors of which a file says where they lie: those that are placed, and those of stated layers, whose loop
+        trees are made for where these lie."""
+        stated = (layer for layer in self.workload.layers if self.stated.has(layer))
+        used = (op.tensor for layer in stated for op in (*layer.inputs, layer.output))
+        return frozenset((*self.stated.placed, *(base_of(self.workload, name) for name in used)))
+
+    def is_stated(self, index: int) -> bool:
+        """Whether a file states the mapping of a layer."""
+        return self.stated.has(self.workload.layers[index])
 
     def map_layer(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
         """Problem and mapping of one layer; raises TooTightError where a tensor that stays on chip leaves no room."""

@@ -38,7 +38,10 @@ class NetworkMapper(Protocol):
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Tensors that are stated to stay on chip."""
+        """Tensors of which a file says where they lie."""
+
+    def is_stated(self, index: int) -> bool:
+        """Whether a file states the mapping of a layer."""
 
     def residency(self, barred: frozenset[str]) -> Residency:
         """What stays on chip when the tensors ``barred`` may not."""
@@ -72,7 +75,9 @@ def _others(layers: NetworkMapper, mapped: Mapped) -> Iterator[frozenset[str]]:
     pressed: list[tuple[float, int]] = []
     for index, (problem, mapping) in enumerate(zip(mapped.problems, mapped.mappings, strict=True)):
         pins = _pins(layers, mapped, index)
-        if problem is not None and pins and _fetches_again(layers, problem, mapping):
+        if problem is None or not pins or layers.is_stated(index):
+            continue
+        if _fetches_again(layers, problem, mapping):
             free = layers.map_layer(index, Residency(mapped.residency.capacity))
             lost = _figure_of(layers, problem, mapping) - _figure_of(layers, *free)
             if lost > BAND * _figure_of(layers, problem, mapping):

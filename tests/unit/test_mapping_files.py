@@ -130,7 +130,7 @@ def test_an_edit_that_fits_moves_the_program_and_the_bound(whole: tuple[str, str
 def test_loops_over_reductions_stay_below_the_accumulators(whole: tuple[str, str], tmp_path: Path) -> None:
     text = whole[0]
     start = text.index("- layer: stage1\n")
-    edited = text[:start] + text[start:].replace("  - {loop: p, tile: 11}", "  - {loop: c, tile: 8}", 1)
+    edited = text[:start] + text[start:].replace("  - {loop: q, tile: 20}", "  - {loop: c, tile: 8}", 1)
     found = refused(edited, tmp_path / "edited.yaml")
     assert "the loop over 'c', a reduction, stands above the Keep of 'acc'" in found
 
