@@ -114,17 +114,17 @@ GROUPS: dict[str, dict[int, str]] = {
             "arbitration within 2 %, each exception printed."
         ),
         47: (
-            "More buffer capacity is never worse in analytic latency, nor in energy at fixed per-action energies, by more "
-            "than the half per cent that counts as alike."
+            "More buffer capacity is never worse in analytic latency, nor in energy at fixed per-action energies, by "
+            "more than the half per cent that counts as alike."
         ),
         48: "The same bits under any hash seed, worker count and cache state.",
-        56: (
-            "Of the results by the three objectives each is the best in its own figure, up to half a per cent: the other "
-            "two are simulated."
-        ),
-        57: "A network is never slower than the sum of its layers alone, up to half a per cent.",
     },
     "Second treaty": {
+        56: (
+            "Of the results by the three objectives each is the best in its own figure, up to half a per cent: the "
+            "other two are simulated."
+        ),
+        57: "A network is never slower than the sum of its layers alone, up to half a per cent.",
         61: "MACs by engine (arrays, vector units, host) sum to the workload's.",
     },
 }
