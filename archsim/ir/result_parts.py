@@ -60,7 +60,6 @@ class RunOptions(TypedDict):
     mapping: NotRequired[Annotated[str, ResultKey(TEXT, "SHA-256 of the mapping file that was taken.")]]
     refine: NotRequired[Annotated[int, ResultKey(COUNT, "Mappings of each layer that the simulator ranked.")]]
     search: NotRequired[Annotated[str, ResultKey(TEXT, "The mapping search that was asked for, by its name.")]]
-    net: NotRequired[Annotated[bool, ResultKey(TEXT, "Whether mappings by other objectives were simulated too.")]]
     lookups: NotRequired[Annotated[Mapping[str, str], ResultKey(TEXT, "Access patterns that were set, by node.")]]
     parameters: NotRequired[
         Annotated[Mapping[str, int], ResultKey(COUNT, "Sizes of a workload that were set, by name.")]

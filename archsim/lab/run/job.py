@@ -134,8 +134,6 @@ class BuiltJob:
             found["refine"] = job.refine
         if job.search != Job.search:
             found["search"] = job.search
-        if job.has_net:
-            found["net"] = True
         if job.lookups:
             found["lookups"] = dict(sorted(job.lookups.items()))
         if job.parameters:
