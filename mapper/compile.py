@@ -5,10 +5,10 @@ from __future__ import annotations
 from archsim.base.errors import MappingError
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
+from mapper.allocate.placement import PlaceError
 from mapper.layers import Layers
 from mapper.lower.model import Compiled, Lowering
 from mapper.options import Options, check_objective, resolve_dtypes
-from mapper.placement import PlaceError
 
 __all__ = ["Compiled", "Options", "compile_model", "resolve_dtypes"]
 

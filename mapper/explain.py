@@ -15,10 +15,10 @@ from mapper.given.priced import CELL, price
 from mapper.layers import Layers
 from mapper.looptree.bound import Bounds, bounds
 from mapper.lower.model import Mapped
-from mapper.problem import Problem
+from mapper.problem.problem import Problem
 from mapper.search import exhaustive
-from mapper.search.alike import Alike
 from mapper.search.templates import open_space
+from mapper.search.ties import Alike
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,23 @@ from archsim.energy.chip import mapped_energies
 from archsim.ir.mapping import LayerMapping
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
-from mapper import constrain
-from mapper.alone import lower_alone
-from mapper.capacity import usable
-from mapper.cores import on_cores, spreads
-from mapper.costs import ChipCosts, fold_function, vector_time
+from mapper.allocate.residency import Residency, plan_residency
+from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
 from mapper.given.priced import price
-from mapper.given.take import Stated, StatedError
+from mapper.given.stated import Stated, StatedError
+from mapper.layer_solver import Solver, Work
 from mapper.lower.model import Mapped
-from mapper.operands import base_of, operand_dtype
+from mapper.lower.one_layer import lower_alone
 from mapper.options import Options
 from mapper.pressure import relieved
-from mapper.problem import Problem, build
-from mapper.residency import Residency, plan_residency
+from mapper.problem import constraints
+from mapper.problem.array_axes import obeyed
+from mapper.problem.capacity import usable
+from mapper.problem.core_partition import on_cores
+from mapper.problem.operands import base_of, operand_dtype
+from mapper.problem.problem import Problem, build
+from mapper.search.core_partitions import spreads
 from mapper.search.exhaustive import best_of
-from mapper.solve import Solver, Work
-from mapper.spread import obeyed
 
 EXTERNAL = ("weight", "input")  # kinds of tensors that no layer makes
 Barred = frozenset[str]
@@ -150,7 +151,7 @@ class Layers:
         self.solver.choose(whole, best[1])
         return best
 
-    def _solved(self, problem: Problem, residency: Residency, rules: constrain.Rules) -> LayerMapping:
+    def _solved(self, problem: Problem, residency: Residency, rules: constraints.Rules) -> LayerMapping:
         simulate = self.options.simulate
         if not self.options.refine or simulate is None:
             return self.solver.solve(problem, rules)
@@ -197,9 +198,9 @@ class Layers:
         engines = [("array", self.architecture.arrays), ("vector", self.architecture.vectors)]
         return [engine for engine, parts in engines if parts] or ["array"]
 
-    def _rules(self, layer: Layer) -> constrain.Rules:
+    def _rules(self, layer: Layer) -> constraints.Rules:
         """What the constraints mean for a layer on this chip; raises MappingError where they cannot hold."""
-        rules = constrain.merge(layer, self.options.given.constraints)
+        rules = constraints.merge(layer, self.options.given.constraints)
         if not rules.spatial:
             return rules
         engines = self._engines(layer, rules) if layer.kind == "matmul" else []
@@ -211,11 +212,11 @@ class Layers:
         others = tuple(unit.name for unit in self.architecture.vectors[:1] if "vector" in engines)
         return obeyed(layer, rules, self.architecture.arrays[0], self.dtypes, others)
 
-    def _engines(self, layer: Layer, rules: constrain.Rules) -> list[str]:
+    def _engines(self, layer: Layer, rules: constraints.Rules) -> list[str]:
         """Those that are searched: the vector unit for matmuls only where it may be as fast as the array."""
         possible = self._possible(layer)
         if rules.units is not None:
-            return constrain.engines(layer, possible, rules, self.architecture)
+            return constraints.engines(layer, possible, rules, self.architecture)
         return possible if len(possible) > 1 and self._suits_vector(layer) else possible[:1]
 
     def _suits_vector(self, layer: Layer) -> bool:

@@ -11,11 +11,11 @@ from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import Constraint, LayerFences, LayerMapping, Placement
 from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
-from mapper.costs import Outer
-from mapper.numbers import Numbers
-from mapper.search.catalogue import EXHAUSTIVE
+from mapper.cost.chip_rates import Outer
+from mapper.problem.element_scales import Numbers
 
 OBJECTIVES = ("latency", "energy", "edp")
+EXHAUSTIVE = "exhaustive"  # the mapping search that is taken unless another one is asked for
 Simulate = Callable[[Program], int]  # reference cycles of a Program on the chip that it was compiled for
 
 
@@ -72,7 +72,7 @@ def check_objective(objective: str) -> None:
 def resolve_dtypes(architecture: Architecture, asked: Mapping[str, str]) -> dict[str, str]:
     """dtype per role: the chip's, overridden by ``asked``; raises ConfigError where they cannot go together.
 
-    Whether the engines have rates for them is judged by the layers that need these (``mapper.judge``).
+    Whether the engines have rates for them is judged by the layers that need these (``mapper.problem.feasibility``).
     """
     found = {**architecture.dtypes, **asked}
     for role in ("inputs", "weights", "outputs", "accumulate"):

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from archsim.ir.mapping import LayerMapping
-from mapper.cores import of_core
-from mapper.costs import ChipCosts
+from mapper.allocate.residency import Residency
+from mapper.cost.chip_rates import ChipCosts
 from mapper.given.priced import CELL, brought_again, price
 from mapper.lower.model import Mapped
 from mapper.options import Options
-from mapper.problem import Problem
-from mapper.residency import Residency
-from mapper.search.alike import BAND
+from mapper.problem.core_partition import of_core
+from mapper.problem.problem import Problem
+from mapper.search.ties import BAND
 
 
 class NetworkMapper(Protocol):

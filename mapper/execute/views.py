@@ -5,7 +5,7 @@ from __future__ import annotations
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.program import PlacedTensor
 from archsim.ir.workload import View
-from mapper.strides import row_major
+from mapper.problem.strides import row_major
 
 
 def view_bytes(stored: PlacedTensor, view: View | None) -> tuple[int, tuple[int, ...]]:

@@ -13,13 +13,13 @@ from dataclasses import replace
 
 from archsim.ir.mapping import LayerMapping, Loop
 from archsim.spec.architecture import Architecture
-from mapper.constrain import Rules
-from mapper.cores import of_core, on_cores, spread_of, unspreadable
-from mapper.costs import ChipCosts
+from mapper.allocate.rings import wanted
+from mapper.cost.chip_rates import ChipCosts
 from mapper.given.priced import CELL, brought_again, price
 from mapper.given.structure import Fault, faults
-from mapper.problem import Problem
-from mapper.rings import wanted
+from mapper.problem.constraints import Rules
+from mapper.problem.core_partition import of_core, on_cores, spread_of, unspreadable
+from mapper.problem.problem import Problem
 
 
 def kept_fault(

@@ -12,19 +12,19 @@ from math import prod
 import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping
-from mapper.candidates import Cut
-from mapper.collisions import slowdown
-from mapper.cores import of_core
-from mapper.cost import Costs, held_bytes
-from mapper.costs import ChipCosts
-from mapper.geometry import Component, ranges, slot_padding, slot_sizes
-from mapper.grid import Grid, Traffic
+from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import Grid, Traffic
+from mapper.cost.grid_cost import Costs, held_bytes
+from mapper.cost.tile_shares import geometry
+from mapper.cost.unit_cycles import work
+from mapper.lower.collisions import slowdown
 from mapper.lower.frame import Frame
-from mapper.operands import OperandPlan
-from mapper.problem import GROUPS, Problem
-from mapper.strides import block_bytes
-from mapper.tables import geometry
-from mapper.work import work
+from mapper.problem.core_partition import of_core
+from mapper.problem.cuts import Cut
+from mapper.problem.geometry import Component, ranges, slot_padding, slot_sizes
+from mapper.problem.operands import OperandPlan
+from mapper.problem.problem import GROUPS, Problem
+from mapper.problem.strides import block_bytes
 
 CELL = 0
 

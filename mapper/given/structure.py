@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from archsim.base.errors import nearest
 from archsim.ir.mapping import Keep, LayerMapping, Loop
-from mapper.geometry import Component, halo
+from mapper.cost.tile_shares import geometry, is_block
 from mapper.lower.frame import Frame
-from mapper.operands import ACC, OUT, OperandPlan
-from mapper.problem import Problem
-from mapper.tables import geometry, is_block
+from mapper.problem.geometry import Component, halo
+from mapper.problem.operands import ACC, OUT, OperandPlan
+from mapper.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

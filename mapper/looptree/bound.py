@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
-from mapper.costs import ChipCosts
+from mapper.cost.chip_rates import ChipCosts
 from mapper.looptree.chip import layer_einsum, memories_of, places
 from mapper.looptree.conventions import ARCHSIM
 from mapper.looptree.hierarchy import READ, WRITE, Action, Compute, Hierarchy, Memory
@@ -21,8 +21,8 @@ from mapper.looptree.search.branch.store import Tables
 from mapper.looptree.search.found import Budget
 from mapper.looptree.search.objective import ENERGY, LATENCY
 from mapper.looptree.search.space import Space
-from mapper.looptree.unspared import Unspared
-from mapper.problem import Problem
+from mapper.looptree.unavoidable import Unspared
+from mapper.problem.problem import Problem
 
 EVALUATIONS = 1_000_000  # about a second; a count, so that a machine's speed decides nothing
 _ROUNDING = 1e-9  # of figures in floating point

@@ -19,14 +19,14 @@ from archsim.energy.chip import tables_for
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, FanoutSpec
 from archsim.spec.architecture import Array
-from mapper.costs import ChipCosts, array_shape
+from mapper.cost.chip_rates import ChipCosts
 from mapper.looptree.einsum import Einsum
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 from mapper.looptree.inside import least_inside
 from mapper.looptree.layer import einsum_of
-from mapper.operands import ACC, OUT, OperandPlan
-from mapper.problem import Problem
-from mapper.spread import OPERAND_OF, shared, spread
+from mapper.problem.array_axes import OPERAND_OF, array_shape, shared, spread
+from mapper.problem.operands import ACC, OUT, OperandPlan
+from mapper.problem.problem import Problem
 
 OPERANDS = ("a", "b", OUT)
 _PARTS = 1 << 20  # of a bit: shares of a value, rounded down

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from archsim.ir.program import PlacedTensor, Ring, Semaphore
 from archsim.spec.network import instance
-from mapper.channels import load_channel, store_channel
+from mapper.allocate.rings import Slot
 from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
 from mapper.lower.instance import Cores
 from mapper.lower.item import Lane, unit_engine
 from mapper.lower.partials import NOBODY, SUM, Adding
-from mapper.numbers import Numbers
-from mapper.operands import ACC, OUT, OperandPlan
-from mapper.rings import Slot
+from mapper.problem.channels import load_channel, store_channel
+from mapper.problem.element_scales import Numbers
+from mapper.problem.operands import ACC, OUT, OperandPlan
 
 
 def layer_spans(frame: Frame, slots: Mapping[str, Slot]) -> dict[str, Span]:

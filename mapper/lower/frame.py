@@ -10,11 +10,11 @@ from itertools import product
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.program import Affine, Clip, CommandGuard, Extent, LoopEdge, Region, When
 from archsim.ir.workload import Guard as LayerGuard
-from mapper.costs import Outer
-from mapper.geometry import Component, components, slot_padding, slot_sizes
-from mapper.operands import OperandPlan
-from mapper.problem import Problem
-from mapper.strides import Padding, row_major
+from mapper.cost.chip_rates import Outer
+from mapper.problem.geometry import Component, components, slot_padding, slot_sizes
+from mapper.problem.operands import OperandPlan
+from mapper.problem.problem import Problem
+from mapper.problem.strides import Padding, row_major
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from itertools import chain, product
 from typing import NamedTuple, TypeVar
 
 from archsim.ir.program import Command, Lookup, Region, Semaphore, Token
-from mapper.channels import load_channel
+from mapper.lower.dram_turns import Turns, turns
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, Lane
 from mapper.lower.partials import NOBODY, SUM, Adding
 from mapper.lower.placing import Placing
-from mapper.lower.turns import Turns, turns
-from mapper.operands import BIAS, OUT, OperandPlan
+from mapper.problem.channels import load_channel
+from mapper.problem.operands import BIAS, OUT, OperandPlan
 
 Part = TypeVar("Part")
 

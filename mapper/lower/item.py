@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from archsim.ir.program import Command, EngineKind
-from mapper.problem import Problem
+from mapper.problem.problem import Problem
 
 Lane = tuple[EngineKind, int]  # engine and channel: what has a queue
 

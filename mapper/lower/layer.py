@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from archsim.ir.functions import Function
 from archsim.ir.program import Command, MatmulNest, Region, Token
-from mapper.costs import drain_steps
+from mapper.cost.chip_rates import drain_steps
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, unit_engine
 from mapper.lower.moves import copies, loads, stores
 from mapper.lower.partials import SUM, additions
-from mapper.operands import ACC, OUT
+from mapper.problem.operands import ACC, OUT
 
 MAC = Function("mac")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from archsim.ir.program import Affine, Lookup
 from archsim.ir.workload import Rows
 from mapper.lower.frame import Frame
-from mapper.operands import OperandPlan
+from mapper.problem.operands import OperandPlan
 
 
 def lookup(frame: Frame, plan: OperandPlan, depth: int) -> Lookup | None:

@@ -12,6 +12,9 @@ from archsim.ir.program import Command, Program
 from archsim.ir.program import PlacedTensor as StoredTensor
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
+from mapper.allocate.placement import Block, Lifetime, PlaceError, layout, lifetimes, place_dram, view_strides
+from mapper.allocate.residency import Residency
+from mapper.allocate.rings import Slot, allocate, fit, taken
 from mapper.lower.declare import layer_rings, layer_semaphores, layer_spans, scratch
 from mapper.lower.frame import Frame, Stored
 from mapper.lower.instance import Cores
@@ -19,13 +22,10 @@ from mapper.lower.item import Item
 from mapper.lower.layer import commands
 from mapper.lower.partials import with_way
 from mapper.lower.program import LoweredLayer, assemble, border_items, queue_names
-from mapper.numbers import PLAIN, of_operands
-from mapper.operands import base_of, home_role, operand_dtype
 from mapper.options import Options
-from mapper.placement import Block, Lifetime, PlaceError, layout, lifetimes, place_dram, view_strides
-from mapper.problem import Problem
-from mapper.residency import Residency
-from mapper.rings import Slot, allocate, fit, taken
+from mapper.problem.element_scales import PLAIN, of_operands
+from mapper.problem.operands import base_of, home_role, operand_dtype
+from mapper.problem.problem import Problem
 
 
 @dataclass(frozen=True)

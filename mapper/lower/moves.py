@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from archsim.ir.program import Command, EngineKind, Extent, LoopEdge, Token, When
-from mapper.channels import load_channel, store_channel
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item
 from mapper.lower.lookups import dims_lookup, lookup
-from mapper.operands import BIAS, OUT, OperandPlan
+from mapper.problem.channels import load_channel, store_channel
+from mapper.problem.operands import BIAS, OUT, OperandPlan
 
 
 def loads(frame: Frame) -> Iterator[Item]:

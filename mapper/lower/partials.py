@@ -15,13 +15,13 @@ from math import prod
 from archsim.facts.collectives import expand
 from archsim.ir.program import Command, Region, Semaphore, Token
 from archsim.spec.architecture import Architecture
-from mapper.adding import chosen_way
-from mapper.channels import store_channel
-from mapper.costs import ChipCosts
-from mapper.geometry import slot_sizes
+from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.partial_sums import chosen_way
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item
-from mapper.operands import ACC, OUT
+from mapper.problem.channels import store_channel
+from mapper.problem.geometry import slot_sizes
+from mapper.problem.operands import ACC, OUT
 
 SUM = "sum"  # a ring of the layer, as its operands have
 NOBODY = -1

@@ -28,14 +28,14 @@ from archsim.ir.program import (
     When,
 )
 from archsim.spec.architecture import Architecture
-from mapper.borders import Slab, slabs
+from mapper.allocate.placement import Slab, slabs
+from mapper.allocate.residency import Resident
 from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
 from mapper.lower.fused import fused, only_waits
 from mapper.lower.instance import Cores
 from mapper.lower.item import Item, Lane
 from mapper.lower.order import HOST, Order, Waits, label
-from mapper.residency import Resident
 
 DMA_ENGINES: tuple[EngineKind, ...] = ("load", "store")
 

@@ -7,13 +7,12 @@ from typing import Protocol, cast
 
 from archsim.base import registry
 from archsim.base.errors import ConfigError
-from mapper.constrain import Rules
-from mapper.costs import ChipCosts
-from mapper.problem import Problem
+from mapper.cost.chip_rates import ChipCosts
+from mapper.problem.constraints import Rules
+from mapper.problem.problem import Problem
 from mapper.search.space import Choice
 from mapper.search.templates import Space
 
-EXHAUSTIVE = "exhaustive"  # what the compiler takes unless it is told otherwise
 RANDOM = "random"
 
 

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.ir.mapping import MapNode
-from mapper.constrain import FREE, Rules
-from mapper.cost import Cells, Costs, joined
-from mapper.costs import ChipCosts
-from mapper.grid import Reals
-from mapper.problem import Problem
-from mapper.search.alike import FORECASTS, Alike, first
+from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import Reals
+from mapper.cost.grid_cost import Cells, Costs, joined
+from mapper.problem.constraints import FREE, Rules
+from mapper.problem.problem import Problem
 from mapper.search.space import Choice, choice
 from mapper.search.templates import Space, Template, open_space
+from mapper.search.ties import FORECASTS, Alike, first
 
 OPTIMAL = "optimal in the stated space"
 CYCLES, ENERGY, PRODUCT = FORECASTS

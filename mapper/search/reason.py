@@ -13,10 +13,10 @@ import numpy as np
 
 from archsim.base import units
 from archsim.spec.architecture import Architecture
-from mapper.capacity import least_size, shared
-from mapper.cost import held_bytes
-from mapper.grid import Grid, Reals, Traffic
-from mapper.problem import Problem
+from mapper.cost.grid import Grid, Reals, Traffic
+from mapper.cost.grid_cost import held_bytes
+from mapper.problem.capacity import least_size, shared
+from mapper.problem.problem import Problem
 from mapper.search.space import Order, depth_choices
 
 

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
-from mapper.candidates import Cut
-from mapper.collisions import slowdown
-from mapper.cost import Costs
-from mapper.grid import STRIPS, Grid, Reals, depths
-from mapper.operands import BIAS, OperandPlan
-from mapper.problem import GROUPS, Problem
+from mapper.cost.grid import STRIPS, Grid, Reals, depths
+from mapper.cost.grid_cost import Costs
+from mapper.lower.collisions import slowdown
+from mapper.problem.cuts import Cut
+from mapper.problem.operands import BIAS, OperandPlan
+from mapper.problem.problem import GROUPS, Problem
 
 Order = tuple[str, ...]
 ORDERS: tuple[Order, ...] = (("B", "N", "M", "K"), ("B", "M", "N", "K"))

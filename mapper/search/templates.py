@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from archsim.base.errors import MappingError
-from mapper.constrain import FREE, Rules, group_orders, no_order
-from mapper.cost import Cells, Costs
-from mapper.costs import ChipCosts
-from mapper.grid import Grid, Reals, Traffic
-from mapper.operands import OperandPlan
-from mapper.problem import Problem
-from mapper.search.kept import Tables, tables
+from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import Grid, Reals, Traffic
+from mapper.cost.grid_cost import Cells, Costs
+from mapper.cost.tile_shares import Geometry
+from mapper.cost.unit_cycles import Work
+from mapper.problem.constraints import FREE, Rules, group_orders, no_order
+from mapper.problem.operands import OperandPlan
+from mapper.problem.problem import Problem
 from mapper.search.reason import reason
 from mapper.search.space import ORDERS, STRIPED, Cell, Order
-from mapper.tables import Geometry
-from mapper.work import Work
+from mapper.search.table_cache import Tables, tables
 
 
 @dataclass(frozen=True)

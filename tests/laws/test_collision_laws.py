@@ -9,15 +9,16 @@ import pytest
 
 from archsim.lab.run.job import Job, load_chip, prepare
 from archsim.system import simulate
-from mapper.alone import lower_alone
-from mapper.collisions import NONE, _Collisions, _stored, slowdown
-from mapper.cores import of_core
+from mapper.cost.slowdown import NONE
 from mapper.explain import figures
 from mapper.layers import Layers
+from mapper.lower.collisions import _Collisions, _stored, slowdown
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item
 from mapper.lower.layer import commands
+from mapper.lower.one_layer import lower_alone
 from mapper.options import resolve_dtypes
+from mapper.problem.core_partition import of_core
 from mapper.search import random as drawn
 
 CASES = [

@@ -14,8 +14,8 @@ from archsim.ir.program import Program
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
-from mapper.adding import WAYS
 from mapper.compile import Compiled, Options, compile_model
+from mapper.cost.partial_sums import WAYS
 from mapper.options import Given
 from tests.laws.test_cores_laws import chip_of, options_of
 from tests.tools.agreement import assert_agreement, assert_agreement_if_it_fits, computes

@@ -18,9 +18,9 @@ from mapper.layers import Layers
 from mapper.options import Given, resolve_dtypes
 from mapper.refine import PROVEN, ranked_by, refine
 from mapper.search import exhaustive
-from mapper.search.alike import BAND
 from mapper.search.space import Choice
 from mapper.search.templates import Space, open_space
+from mapper.search.ties import BAND
 from tests.tools.layers import Net, small_chip
 
 ALL = 10**6

@@ -13,12 +13,11 @@ from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
-from mapper.costs import array_shape
 from mapper.explain import figures, least
 from mapper.layers import Layers
 from mapper.options import Given
-from mapper.problem import never_cut
-from mapper.spread import spread
+from mapper.problem.array_axes import array_shape, spread
+from mapper.problem.problem import never_cut
 from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.layers import random_net, small_chip
 

@@ -17,15 +17,15 @@ from archsim.lab.run.offchip import outer_rates
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
-from mapper.cost import held_bytes
-from mapper.costs import ChipCosts
-from mapper.grid import build_grid
+from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import build_grid
+from mapper.cost.grid_cost import held_bytes
 from mapper.options import Given
-from mapper.problem import build
-from mapper.search.alike import BAND
+from mapper.problem.problem import build
 from mapper.search.exhaustive import search
-from mapper.search.kept import Tables
 from mapper.search.space import ORDERS, depth_choices
+from mapper.search.table_cache import Tables
+from mapper.search.ties import BAND
 from tests.tools.agreement import assert_agreement_if_it_fits
 from tests.tools.layers import Net, random_net, small_chip
 

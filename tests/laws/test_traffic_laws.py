@@ -18,9 +18,9 @@ from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
-from mapper.costs import ChipCosts
+from mapper.cost.chip_rates import ChipCosts
 from mapper.options import Given
-from mapper.problem import build
+from mapper.problem.problem import build
 from mapper.search.exhaustive import search
 from tests.tools.layers import Net, random_net, small_chip
 

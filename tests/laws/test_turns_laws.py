@@ -9,7 +9,7 @@ from archsim.ir.activity import Activity
 from archsim.ir.workload import Workload
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
-from mapper.costs import Outer
+from mapper.cost.chip_rates import Outer
 from tests.laws.test_cores_laws import networked
 from tests.tools.agreement import assert_agreement
 from tests.tools.layers import Net, small_chip

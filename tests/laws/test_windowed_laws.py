@@ -26,7 +26,7 @@ from archsim.sim.mac_breakdown import mac_breakdown
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
-from mapper.costs import ChipCosts
+from mapper.cost.chip_rates import ChipCosts
 from mapper.given.priced import CELL, price
 from mapper.looptree.bound import bounds
 from mapper.options import Given

@@ -14,11 +14,11 @@ from math import prod
 
 from archsim.base.errors import MappingError
 from archsim.ir.mapping import Keep, Loop, MapNode
-from mapper.costs import ChipCosts
+from mapper.cost.chip_rates import ChipCosts
 from mapper.looptree.chip import OPERANDS, array_of, axis_dims, held, hierarchy_of, layer_einsum, ways
 from mapper.looptree.nest import Nest
 from mapper.lower.frame import Frame
-from mapper.operands import ACC, OUT
+from mapper.problem.operands import ACC, OUT
 
 
 def nest_of(frame: Frame, chip: ChipCosts, dtypes: Mapping[str, str]) -> Nest:

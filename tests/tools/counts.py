@@ -7,9 +7,9 @@ from collections import Counter
 from archsim.ir.activity import Activity
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
-from mapper.cached import cached_counts
+from mapper.analytic.cache_counts import cached_counts
+from mapper.analytic.expected_actions import border_counts, expected_counts
 from mapper.compile import Compiled
-from mapper.counts import border_counts, expected_counts
 
 OWN_ACCOUNT = (  # known only to the DRAM
     "pin_read_bytes", "pin_write_bytes", "row_hits", "row_misses", "row_conflicts", "activates", "refreshes",

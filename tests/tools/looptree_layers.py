@@ -22,7 +22,7 @@ from archsim.lab.run.offchip import outer_rates
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Compiled, Options, compile_model
-from mapper.costs import ChipCosts
+from mapper.cost.chip_rates import ChipCosts
 from mapper.looptree.chip import axis_dims, hierarchy_of, places
 from mapper.looptree.conventions import ARCHSIM
 from mapper.looptree.counts import counts

@@ -8,10 +8,10 @@ from archsim.base.errors import MappingError
 from archsim.ir.mapping import LayerMapping
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
-from mapper.cores import cuttable, spread_of
 from mapper.layers import Layers
 from mapper.options import Given, Options, resolve_dtypes
-from mapper.problem import Problem
+from mapper.problem.core_partition import cuttable, spread_of
+from mapper.problem.problem import Problem
 
 
 def with_reductions(workload: Workload, chip: Architecture, options: Options, seed: int) -> Options:

@@ -20,19 +20,20 @@ from archsim.report.run import explanation
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import PortSet
 from archsim.system import simulate
-from mapper.adding import WAYS, adding, chosen_way, ways
+from mapper.analytic.expected_actions import expected_counts
 from mapper.compile import Compiled, Options, compile_model
-from mapper.cores import cuttable, spread_of, spreads
-from mapper.costs import ChipCosts
-from mapper.counts import expected_counts
+from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import Flow
+from mapper.cost.network_bounds import link_rate
+from mapper.cost.partial_sums import WAYS, adding, chosen_way, ways
 from mapper.given.priced import price
-from mapper.grid import Flow
 from mapper.layers import Layers
 from mapper.lower.frame import Frame
-from mapper.network import link_rate
-from mapper.operands import ACC, OUT
 from mapper.options import Given, resolve_dtypes
-from mapper.problem import Problem
+from mapper.problem.core_partition import cuttable, spread_of
+from mapper.problem.operands import ACC, OUT
+from mapper.problem.problem import Problem
+from mapper.search.core_partitions import spreads
 from tests.laws.many_cores import CHIP, grid
 from tests.tools.agreement import assert_agreement
 from tests.tools.layers import Net
@@ -147,7 +148,7 @@ def test_scores_of_batch_1_are_faster_over_several_cores(monkeypatch: pytest.Mon
     spread = compile_model(workload, chip, options)
     (frame,) = spread.frames
     assert frame is not None and frame.problem.adders > 1 and frame.way == "reduce_tree"
-    monkeypatch.setattr("mapper.cores._reaches_sums", lambda *_: False)
+    monkeypatch.setattr("mapper.problem.core_partition._reaches_sums", lambda *_: False)
     alone = compile_model(workload, chip, options)
     assert alone.frames[0] is not None and alone.frames[0].problem.adders == 1
     assert 10 * cycles(spread, chip) < 9 * cycles(alone, chip)  # 3,128 to 4,124
@@ -207,7 +208,7 @@ def test_the_explanation_names_the_collective() -> None:
 def test_energy_is_that_of_all_accesses(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search's energy of memories is the bytes that the Program moves, of every core, times those of a byte."""
     monkeypatch.setattr("mapper.lower.partials.chosen_way", lambda *_: way)
-    monkeypatch.setattr("mapper.adding._chosen", lambda *_: np.full(1, WAYS.index(way or WAYS[0])))
+    monkeypatch.setattr("mapper.cost.partial_sums._chosen", lambda *_: np.full(1, WAYS.index(way or WAYS[0])))
     chip = replace(grid(), memories=tuple(replace(m, energy_pj={}) for m in grid().memories))
     net = Net(np.random.default_rng(1))
     workload = net.done(net.conv(net.source("x", (1, 4, 4, 32)), "y", 8, 1, 1, (0, 0, 0, 0)))

@@ -10,10 +10,10 @@ import pytest
 from archsim.lab.run.job import Job, build, load_chip, prepare
 from archsim.lab.what_if.explain import explained, resolve_dtypes
 from archsim.report.run import explanation
-from mapper.crowd import brought_before
-from mapper.grid import Flow, Reals
+from mapper.cost.dram_contention import brought_before
+from mapper.cost.grid import Flow, Reals
 from mapper.layers import Layers
-from mapper.search.alike import Alike, first
+from mapper.search.ties import Alike, first
 
 SPREAD = Alike(spread=True, work=900.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from mapper.placement import Block, lowest_fit, united
+from mapper.allocate.placement import Block, lowest_fit, united
 
 
 def test_blocks_that_meet_or_touch_are_one() -> None:

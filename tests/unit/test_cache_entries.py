@@ -21,10 +21,10 @@ from archsim.ir.workload import Workload
 from archsim.lab.run import run
 from archsim.lab.run.job import Job
 from archsim.memory.dram.measured import MeasuredIntegers
-from mapper.cache import SEAL, MappingCache
 from mapper.compile import Compiled, Options, compile_model
 from mapper.given.judge import kept_fault
 from mapper.search import exhaustive
+from mapper.search.mapping_cache import SEAL, MappingCache
 from tests.tools.layers import Net, small_chip
 
 

@@ -16,7 +16,7 @@ from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
 from archsim.noc.fabric import turn
 from archsim.spec.load import load
-from mapper.crowd import SHARPNESS, together
+from mapper.cost.dram_contention import SHARPNESS, together
 
 PART = catalogue.dram("lpddr5", 6400, 16, 16, 64 << 30)
 SIZE, TOTAL = 1 << 18, 1 << 24

@@ -12,9 +12,9 @@ from archsim.lab.run.estimate import estimated, simulated
 from archsim.lab.run.job import Job, load_chip, prepare
 from archsim.lab.run.run import execute
 from archsim.lab.sweep.resolve import resolve
-from mapper import counted
-from mapper.estimate import Estimate, estimate
-from mapper.search import kept
+from mapper.analytic import shared_counts
+from mapper.analytic.estimate import Estimate, estimate
+from mapper.search import table_cache
 from tests.tools.counts import OWN_ACCOUNT
 
 CASES = (("edge_npu", "squeezenet"), ("tpu_v1", "alexnet"), ("simba_chiplet", "eye_tracking"))
@@ -104,40 +104,40 @@ def test_tables_of_layers_are_kept_within_their_room(monkeypatch: pytest.MonkeyP
     """What is kept of other chips changes nothing, and gives way to what is new."""
     monkeypatch.setattr("archsim.lab.run.job.folder", lambda: None)  # no mappings on disk
     values = {"l1.size": "2 MiB", "mxu.shape": [16, 16]}
-    kept.forget()
-    alone, size = estimated(Job("squeezenet", "edge_npu", values=values)), kept.kept_bytes()
-    kept.forget()
+    table_cache.forget()
+    alone, size = estimated(Job("squeezenet", "edge_npu", values=values)), table_cache.kept_bytes()
+    table_cache.forget()
     for text in ("128 KiB", "4 MiB", "512 KiB"):
         estimated(Job("squeezenet", "edge_npu", values={"l1.size": text, "vpu.lanes": 32}))
-    before = kept.kept_bytes()
-    monkeypatch.setattr(kept._shelf, "most_bytes", 0)
+    before = table_cache.kept_bytes()
+    monkeypatch.setattr(table_cache._shelf, "most_bytes", 0)
     assert estimated(Job("squeezenet", "edge_npu", values=values)) == alone
-    assert 0 < kept.kept_bytes() < min(size, before) / 4
+    assert 0 < table_cache.kept_bytes() < min(size, before) / 4
 
 
 def test_what_tables_take_is_counted_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """The count that is kept beside the tables is that of all arrays in them."""
     monkeypatch.setenv("ARCHSIM_NO_CACHE", "1")  # with mappings from the cache nothing is searched
-    kept.forget()
+    table_cache.forget()
     estimated(Job("eye_tracking", "edge_npu"))
-    found = list(kept._shelf.tables.values())
-    assert found and kept.kept_bytes() > 0
+    found = list(table_cache._shelf.tables.values())
+    assert found and table_cache.kept_bytes() > 0
     for each in found:
-        arrays = sum(map(len, each.sizes.values())) + kept.WORK_ARRAYS * len(each.done)
+        arrays = sum(map(len, each.sizes.values())) + table_cache.WORK_ARRAYS * len(each.done)
         assert each.size_bytes == 8 * each.grid.size * arrays
 
 
 def test_the_oldest_work_of_a_layers_units_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """More variants of the units than are kept: the count is that of what is there, made again or not."""
     monkeypatch.setenv("ARCHSIM_NO_CACHE", "1")
-    kept.forget()
-    lanes = range(16, 16 + kept.UNITS + 1)
+    table_cache.forget()
+    lanes = range(16, 16 + table_cache.UNITS + 1)
     for number in (*lanes, lanes[0]):
         estimated(Job("eye_tracking", "edge_npu", values={"vpu.lanes": number}))
-    full = [each for each in kept._shelf.tables.values() if len(each.done) == kept.UNITS]
+    full = [each for each in table_cache._shelf.tables.values() if len(each.done) == table_cache.UNITS]
     assert full
     for each in full:
-        arrays = sum(map(len, each.sizes.values())) + kept.WORK_ARRAYS * len(each.done)
+        arrays = sum(map(len, each.sizes.values())) + table_cache.WORK_ARRAYS * len(each.done)
         assert each.arrays.number == arrays
 
 
@@ -163,8 +163,8 @@ def test_counts_kept_from_other_chips_are_those_counted_anew(
         asked = prepare(job, architecture)
         return estimate(asked.workload, architecture, asked.options)
 
-    counted.forget()
+    shared_counts.forget()
     kept_ones = [of(values) for values in variants]
     for values, found in zip(variants, kept_ones, strict=True):
-        counted.forget()
+        shared_counts.forget()
         assert list(of(values).counts.items()) == list(found.counts.items())

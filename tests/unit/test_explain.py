@@ -13,7 +13,7 @@ from archsim.lab.what_if import explain
 from archsim.lab.what_if.explain import Explanation, explained
 from archsim.report.run import explanation
 from archsim.report.run.explanation import to_json
-from mapper.search.alike import BAND
+from mapper.search.ties import BAND
 
 
 @pytest.fixture(scope="module")

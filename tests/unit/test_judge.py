@@ -11,8 +11,8 @@ from archsim.cli.app import main
 from archsim.lab.run.fits import check_fit
 from archsim.lab.run.job import Job, build
 from archsim.spec.load import load
-from mapper.candidates import _counts
-from mapper.judge import MOST_EXTENT, UnfitError
+from mapper.problem.cuts import _counts
+from mapper.problem.feasibility import MOST_EXTENT, UnfitError
 from mapper.search import exhaustive
 
 HEAD = "schema: archsim.workload/1\nname: w\nsource: a test\ninputs: {x: [1, 4, 65536, SIDE]}\nlayers:\n"

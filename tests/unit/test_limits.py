@@ -119,10 +119,10 @@ def test_sizes_that_are_none() -> None:
 
 def test_a_search_in_processes_ends_with_an_interrupt(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not when its processes are done: they are ended."""
-    import mapper.solve
+    import mapper.layer_solver
 
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mapper.solve, "_result", interrupted)
+    monkeypatch.setattr(mapper.layer_solver, "_result", interrupted)
     assert called("map", str(model), "--on", "edge_npu", "--jobs", "2")[0] == 130

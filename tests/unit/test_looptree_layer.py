@@ -11,12 +11,12 @@ from archsim.base.errors import MappingError
 from archsim.ir.workload import Axis
 from archsim.lab.run.offchip import outer_rates
 from mapper.compile import Options, compile_model
-from mapper.costs import ChipCosts
+from mapper.cost.chip_rates import ChipCosts
 from mapper.looptree.bound import bounds
 from mapper.looptree.chip import hierarchy_of, memories_of, ways
 from mapper.looptree.hierarchy import READ, WRITE
 from mapper.looptree.layer import einsum_of
-from mapper.problem import Problem
+from mapper.problem.problem import Problem
 from tests.tools.layers import Net, small_chip
 
 CHIP = small_chip(rows=4, cols=8)

@@ -18,10 +18,10 @@ from archsim.ir.asm.printer import print_program
 from archsim.ir.mapping import Loop
 from archsim.lab.run.job import Job, build
 from archsim.spec.architecture import Architecture
-from mapper.capacity import least_size, usable
 from mapper.compile import Options, compile_model
-from mapper.cores import spreads
-from mapper.problem import Problem, Spread
+from mapper.problem.capacity import least_size, usable
+from mapper.problem.problem import Problem, Spread
+from mapper.search.core_partitions import spreads
 from tests.laws.test_cores_laws import networked
 from tests.tools.layers import Net, small_chip
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop
-from mapper.costs import ChipCosts, Outer
+from mapper.cost.chip_rates import ChipCosts, Outer
+from mapper.cost.grid import build_grid
 from mapper.given.priced import price
-from mapper.grid import build_grid
 from mapper.layers import Layers
-from mapper.operands import ACC, OUT
 from mapper.options import Options, resolve_dtypes
-from mapper.problem import Problem
+from mapper.problem.operands import ACC, OUT
+from mapper.problem.problem import Problem
 from tests.tools.layers import Net, small_chip
 
 BURST = 32

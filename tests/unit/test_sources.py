@@ -25,7 +25,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "archsim/ir/layout.py": "WIDTH = 3\n",
         "archsim/ir/rows.py": "FIRST = 0\n",
         "archsim/ir/other.py": "",
-        "mapper/solve.py": "",
+        "mapper/layer_solver.py": "",
     }
     for name, text in texts.items():
         path = tmp_path / "tree" / name
@@ -54,7 +54,7 @@ def test_a_change_behind_the_digest_is_seen(root: Path) -> None:
         ("archsim/ir/rows.py", True),
         ("archsim/base/maker.py", True),
         ("archsim/ir/other.py", False),
-        ("mapper/solve.py", False),
+        ("mapper/layer_solver.py", False),
     ],
 )
 def test_it_is_of_what_is_compiled_in(root: Path, name: str, counts: bool) -> None:

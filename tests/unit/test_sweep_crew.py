@@ -22,7 +22,7 @@ from archsim.lab.sweep import worker
 from archsim.lab.sweep.form import SweepModel
 from archsim.lab.sweep.process_executor import AHEAD, ProcessExecutor
 from archsim.lab.sweep.worker import COST, FAILED, OK, SweepRow, SweepTask, limit_memory, work
-from mapper.search import kept
+from mapper.search import table_cache
 from tests.tools.processes import ended
 
 pytestmark = pytest.mark.slow  # processes of their own
@@ -150,15 +150,16 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
 
 def test_tables_of_earlier_points_give_way_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     def needy(*_: object) -> dict[str, object]:
-        if kept._shelf.tables:
+        if table_cache._shelf.tables:
             raise MemoryError
         return {}
 
-    monkeypatch.setitem(kept._shelf.tables, "left", cast(kept.Tables, None))
+    monkeypatch.setitem(table_cache._shelf.tables, "left", cast(table_cache.Tables, None))
     monkeypatch.setattr(worker, "_summary", needy)
     monkeypatch.setattr(worker, "scalars", lambda summary: summary)
     assert (
-        work(SweepTask("k", 0, SweepModel("squeezenet"), "edge_npu", {}, COST)).status == OK and not kept._shelf.tables
+        work(SweepTask("k", 0, SweepModel("squeezenet"), "edge_npu", {}, COST)).status == OK
+        and not table_cache._shelf.tables
     )
 
 

@@ -64,7 +64,8 @@ def check_file(path: Path) -> str:
 def check_model(model: str, chip: str, dtype: str | None, values: Mapping[str, object]) -> str:
     """Whether a chip, with values set, has all that a model needs, in a few words; nothing is mapped.
 
-    Raises ``mapper.judge.UnfitError`` with the layers and the lines to paste, and what reading either of them raises.
+    Raises ``mapper.problem.feasibility.UnfitError`` with the layers and the lines to paste, and what reading either of
+    them raises.
     """
     return _fits(Job(model, chip, dtype=dtype, values=values))
 

@@ -16,7 +16,7 @@ from archsim.base.registry import plugins_sha256
 from archsim.ir.result_parts import IN_TURN, Net
 from archsim.lab.run.job import CompileRequest, Job
 from archsim.spec.architecture import Architecture
-from mapper.cache import MACHINE, SOURCES, digest
+from mapper.search.mapping_cache import MACHINE, SOURCES, digest
 
 KIND = "networks"
 SEAL = "seal"

@@ -42,7 +42,7 @@ class ExpectedActivity:
 def estimated(job: Job) -> dict[str, Any]:
     """Numbers of the summary by its keys, None where this model has none. Raises ConfigError, ModelError and
     MappingError as a run does."""
-    from mapper.estimate import estimate
+    from mapper.analytic.estimate import estimate
 
     architecture = load_chip(job)
     asked = prepare(job, architecture)

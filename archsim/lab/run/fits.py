@@ -11,7 +11,7 @@ from archsim.spec import load
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
-    from mapper.judge import Complaint
+    from mapper.problem.feasibility import Complaint
 
 
 def check_fit(
@@ -24,10 +24,10 @@ def check_fit(
     """Accept what the chip can run as far as is known without a search.
 
     ``chip``: the name or path of its file, or what was made of one; ``values``: what was set. Raises
-    ``mapper.judge.UnfitError`` with every complaint, the layer, and the line to paste with its place.
+    ``mapper.problem.feasibility.UnfitError`` with every complaint, the layer, and the line to paste with its place.
     """
-    from mapper.judge import UnfitError, judge
     from mapper.options import resolve_dtypes
+    from mapper.problem.feasibility import UnfitError, judge
 
     def place(complaint: Complaint) -> str:
         if not isinstance(chip, str | Path) or not complaint.line:

@@ -116,7 +116,7 @@ class _Trial:
 
     @staticmethod
     def _is_worse(figure: float, other: float) -> bool:
-        from mapper.search.alike import BAND
+        from mapper.search.ties import BAND
 
         return figure > other * (1 + BAND)
 
@@ -132,7 +132,7 @@ def alone_cycles(job: Job, architecture: Architecture, asked: CompileRequest, sa
 def _of_layers(job: Job, architecture: Architecture, asked: CompileRequest, say: Progress) -> Iterator[tuple[int, int]]:
     """Of each layer, as a network of its own, the cycles of the critical path: its own, and the host's. Equal layers
     are simulated once."""
-    from mapper.alone import nameless, single
+    from mapper.lower.one_layer import nameless, single
 
     known: dict[str, tuple[int, int]] = {}
     for layer in asked.workload.layers:

@@ -21,7 +21,7 @@ from archsim.spec.memories import Memory
 
 if TYPE_CHECKING:
     from archsim.facts.dram.device import DramChannel, DramMemory
-    from mapper.costs import Outer
+    from mapper.cost.chip_rates import Outer
 
 RUN_STEP = 2  # runs that are measured: each 4 times as long as the one before
 RUNS_TOGETHER = 8  # runs of a tile that begin in the open rows of one bank of all channels, at the same place
@@ -35,7 +35,7 @@ def outer_rates(architecture: Architecture) -> dict[str, Outer]:
 
 
 def _outer(part: Memory, architecture: Architecture) -> Outer | None:
-    from mapper.costs import Outer
+    from mapper.cost.chip_rates import Outer
 
     if part.standard == "constant":
         latency_s = part.latency_cycles / part.clock_hz

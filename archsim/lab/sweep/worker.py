@@ -60,19 +60,19 @@ def work(task: SweepTask) -> SweepRow:
     a failure; anything else is raised. Where memory is short, what earlier points left for later ones goes, and the
     point begins again.
     """
-    from mapper import counted
-    from mapper.search import kept
+    from mapper.analytic import shared_counts
+    from mapper.search import table_cache
 
     began = _cpu_s()
-    kept.keep(kept.MANY_POINTS)
+    table_cache.keep(table_cache.MANY_POINTS)
     if task.memory_bytes is not None:
         limit_memory(task.memory_bytes)
     row = None
     try:
         row = _row(task)
     except MemoryError:
-        kept.forget()
-        counted.forget()
+        table_cache.forget()
+        shared_counts.forget()
     return replace(row or _row(task), seconds=_cpu_s() - began)
 
 

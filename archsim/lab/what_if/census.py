@@ -25,7 +25,7 @@ from archsim.lab.what_if.gap import mapping_gap
 from archsim.lab.what_if.variants import ChipVariant, variants
 from archsim.spec.architecture import Architecture
 from mapper.options import OBJECTIVES
-from mapper.search.alike import BAND
+from mapper.search.ties import BAND
 
 MODELS = ("hand_tracking", "squeezenet", "resnet50", "bert_base_block")
 CHIPS = ("edge_npu", "ar_soc", "tpu_v1", "gemmini_16x16", "mtia_v2i_pe", "nvdla_large")

@@ -21,12 +21,12 @@ from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import Job, Progress, load_chip, prepare, quiet
 from archsim.sim.critical import HOST, critical_cycles, critical_path
 from archsim.spec.architecture import Architecture
-from mapper.alone import lower_alone
 from mapper.explain import figures
 from mapper.layers import Layers
 from mapper.lower.model import Lowering, Mapped
+from mapper.lower.one_layer import lower_alone
 from mapper.options import resolve_dtypes
-from mapper.problem import Problem
+from mapper.problem.problem import Problem
 
 BEHIND_LAUNCH = "behind launch"  # of a layer that is done before the host has rung the doorbell
 LATE = 1.2  # times as long in the network as alone: what is told of beside the gap

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from mapper.constrain import Rules
-from mapper.costs import ChipCosts
-from mapper.problem import Problem
+from mapper.cost.chip_rates import ChipCosts
+from mapper.problem.constraints import Rules
+from mapper.problem.problem import Problem
 from mapper.search.space import Choice
 from mapper.search.templates import open_space
 

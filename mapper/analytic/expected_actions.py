@@ -1,0 +1,303 @@
+"""Expected action counts of one mapped layer, as integers, from its LoopTree alone (convention ``archsim``).
+
+Tiles are counted by classes of equal extents, not one by one; the machine counts command by command. Both must agree.
+Keys as in Activity: (part, action).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from types import MappingProxyType
+
+from archsim.facts.dataflows import catalogue
+from archsim.ir.activity import combining
+from archsim.ir.footprint import ByteFootprint, runs_of
+from archsim.spec.architecture import Architecture
+from mapper.allocate.placement import slabs
+from mapper.allocate.residency import Resident
+from mapper.cost.chip_rates import drain_steps
+from mapper.cost.partial_sums import ways
+from mapper.lower.frame import Frame
+from mapper.lower.lookups import dims_lookup
+from mapper.problem.array_axes import array_shape
+from mapper.problem.geometry import Component, ranges, tiles_of
+from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan
+from mapper.problem.problem import nest_of
+
+Counts = Counter[tuple[str, str]]
+NO_BURSTS: Mapping[str, int] = MappingProxyType({})
+FIRST, FRESH = "first", "fresh"  # tile of a reduction, of a core's share of one
+
+
+def expected_counts(
+    frame: Frame, architecture: Architecture, dtypes: Mapping[str, str], bursts: Mapping[str, int] = NO_BURSTS
+) -> Counts:
+    """Counts of one mapped layer, without the borders of tensors pinned on chip (``border_counts``) and without what
+    gathers read through a cache (``mapper.analytic.cache_counts``).
+
+    ``bursts``: bytes of a burst by DRAM, whose bursts are then counted as accesses, as if each tile began with one.
+    """
+    counts: Counts = Counter()
+    words = {memory.name: memory.word_bytes for memory in architecture.memories if memory.kind != "dram"}
+    for plan in frame.problem.operands:
+        if plan.name != ACC and not plan.resident and plan.buffered:
+            _move(frame, plan, counts, words, bursts)
+    if frame.problem.engine == "array":
+        _array(frame, counts, words, architecture, dtypes)
+        _adding(frame, counts, words, architecture.dma.name, dtypes["accumulate"])
+    if frame.problem.engine == "copy":
+        _copy(frame, counts, words, bursts)
+    else:
+        _vector(frame, counts, words)
+    return Counter({key: count for key, count in counts.items() if count})
+
+
+def border_counts(pinned: Resident, shape: tuple[int, ...], architecture: Architecture) -> Counts:
+    """Writes that fill the border of a tensor pinned on chip."""
+    counts: Counts = Counter()
+    word, layout = architecture.memory(pinned.memory).word_bytes, pinned.layout
+    for slab in slabs(layout, shape):
+        _touch(counts, pinned.memory, "write", slab.sizes, layout.strides, layout.element_bytes, word, 1)
+    return counts
+
+
+def _touch(
+    counts: Counts,
+    memory: str,
+    direction: str,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    element: int,
+    word: int,
+    times: int,
+    lead: Sequence[int] | None = None,
+) -> None:
+    """Bytes and whole accesses of a strided block, walked in the order of ``lead``: strides of a move's other side."""
+    if 0 in sizes:
+        return
+    runs = _runs(sizes, strides, element, lead or strides)
+    counts[memory, f"{direction}_bytes"] += runs.size_bytes * times
+    if word:
+        counts[memory, f"{direction}_accesses"] += runs.accesses(word) * times
+
+
+def _runs(sizes: Sequence[int], strides: Sequence[int], element: int, lead: Sequence[int]) -> ByteFootprint:
+    axes = [(n, s, led) for n, s, led in zip(sizes, strides, lead, strict=True) if n > 1 and s]
+    return runs_of(0, element, [(n, s) for n, s, _ in axes], [led for _, _, led in axes])
+
+
+def _copy(frame: Frame, counts: Counts, words: Mapping[str, int], bursts: Mapping[str, int]) -> None:
+    """The move out of the ring (or straight from the tensor) into the target tensor, by the layer's dims."""
+    source, target = frame.problem.operand("in0"), frame.problem.operand(OUT)
+    depth = frame.keeps["in0"][0] if source.buffered else len(frame.loops)
+    reads = source.level if source.resident or source.buffered else source.home
+    writes = target.level if target.resident else target.home
+    ends = [(source, reads, "read"), (target, writes, "write")]
+    leading = next((plan for plan, memory, _ in ends if memory not in words), source)
+    gathers = not source.buffered and dims_lookup(frame, source, depth) is not None
+    lead = {} if gathers else dict(frame.dims_region(leading, "", depth).strides)
+    if not source.resident and not source.buffered:  # straight from DRAM: what lies in the padding is not read
+        ends.pop(0)
+        again = 0 if source.cached else _repeats(frame, source, depth) * _each(frame, source, reads)
+        for _, touched, times in _classes(frame, source, depth, None):
+            size = prod(touched) * source.element_bytes
+            counts[reads, "read_bytes"] += size * times * again
+            counts[reads, "read_accesses"] += -(-size // bursts[reads]) * times * again if reads in bursts else 0
+    granules = {**words, **bursts}
+    for extents, times, _ in _tiles(frame, tuple(frame.problem.dims), depth):
+        for plan, memory, direction in ends:
+            strides = dict(frame.dims_region(plan, "", depth).strides)
+            sizes = list(extents.values())
+            steps = [strides.get(dim, 0) for dim in extents]
+            led = [lead.get(dim, 0) for dim in extents]
+            _touch(counts, memory, direction, sizes, steps, plan.element_bytes, granules.get(memory, 0), times, led)
+
+
+def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, int], bursts: Mapping[str, int]) -> None:
+    """Bytes beyond the edge: inside the tensor, or of the whole tile in a slot; bytes of the whole tile within it.
+
+    A move from DRAM goes in the order of DRAM, one between on-chip memories in the order of what it reads.
+    """
+    at_home, at_level = _each(frame, plan, plan.home), _each(frame, plan, plan.level)
+    outwards, inwards = ("write", "read") if plan.operand == OUT else ("read", "write")
+    near, far = frame.slot_strides(plan), frame.far_strides(plan)
+    lead = near if outwards == "write" else far
+    for filled, inside, times in _moved(frame, plan):
+        if plan.home in words:
+            _touch(
+                counts, plan.home, outwards, inside, far, plan.element_bytes, words[plan.home], times * at_home, lead
+            )
+        elif not plan.cached:
+            counts[plan.home, f"{outwards}_bytes"] += prod(inside) * plan.element_bytes * times * at_home
+            if plan.home in bursts:
+                runs = _runs(inside, far, plan.element_bytes, lead)
+                counts[plan.home, f"{outwards}_accesses"] += runs.accesses(bursts[plan.home]) * times * at_home
+        _touch(counts, plan.level, inwards, filled, near, plan.element_bytes, words[plan.level], times * at_level)
+
+
+def _moved(frame: Frame, plan: OperandPlan) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    """(positions per component of a tile, those that are moved, how often) over all moves of an operand."""
+    depth, sliding = frame.keeps[plan.name]
+    repeats = _repeats(frame, plan, depth)
+    slid = frame.loops[depth - 1].dim if sliding else None
+    for filled, touched, count in _classes(frame, plan, depth, slid):
+        yield filled, filled if plan.beyond else touched, count * repeats
+
+
+def far_moves(frame: Frame, plan: OperandPlan) -> Iterator[tuple[int, int]]:
+    """(bytes, how often) of an operand's moves, as the memory beyond its edge sees them."""
+    each = _each(frame, plan, plan.home)
+    for _, inside, times in _moved(frame, plan):
+        yield prod(inside) * plan.element_bytes, times * each
+
+
+def _repeats(frame: Frame, plan: OperandPlan, depth: int) -> int:
+    """Trips of the loops in time above ``depth`` that do not move the operand."""
+    timed = range(frame.spread, depth)
+    return prod(frame.trips(at) for at in timed if frame.loops[at].dim not in plan.dims)
+
+
+def _each(frame: Frame, plan: OperandPlan, memory: str) -> int:
+    """How often a tile of an operand is moved at a memory: in a core's own for each core that needs it, in one that
+    cores share for each that brings it."""
+    problem, spread = frame.problem, frame.problem.spread
+    if spread is None:
+        return 1
+    moved = problem.copies(plan) if memory in spread.shared else problem.having(plan)
+    different = prod(n for (dim, _), n in zip(spread.loops, spread.parts, strict=True) if dim in plan.dims)
+    return moved // different
+
+
+def _classes(
+    frame: Frame, plan: OperandPlan, depth: int, slid: str | None
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    """(positions per component, those inside the tensor, how often) over the operand's tiles."""
+    per_part = [_part_classes(frame, part, depth, slid) for part in frame.parts[plan.name]]
+    for combo in product(*per_part):
+        filled, touched = zip(*(sizes for sizes, _ in combo), strict=True) if combo else ((), ())
+        yield filled, touched, prod(times for _, times in combo)
+
+
+def _part_classes(frame: Frame, part: Component, depth: int, slid: str | None) -> list[tuple[tuple[int, int], int]]:
+    cut = frame.cut(depth)
+    dim = next((name for name, _ in part.terms if name in cut), None)
+    slides = dim is not None and dim == slid
+    strip = frame.strip(slid, depth) if slid is not None else 0
+    reach = frame.reach(dim) if dim is not None else 0
+    filled, touched = ranges(part, dim, cut.get(dim or "", 0), frame.dims, slides, strip, reach)
+    return list(Counter(zip(filled.tolist(), touched.tolist(), strict=True)).items())
+
+
+def _tiles(frame: Frame, dims: tuple[str, ...], depth: int) -> Iterator[tuple[dict[str, int], int, str]]:
+    """(extents, how often, whether it starts a reduction) over the tiles below ``depth`` loops.
+
+    That is FIRST where it starts the whole, FRESH where it starts one core's share of it, '' elsewhere.
+    """
+    cut, extents = frame.cut(depth), frame.dims
+    per_dim = []
+    for dim in dims:
+        reach = frame.reach(dim)
+        starts, sizes = (each.tolist() for each in tiles_of(extents[dim], cut.get(dim, extents[dim]), reach))
+        kinds = (FIRST if not start else "" if start % reach else FRESH for start in starts)
+        per_dim.append(list(Counter(zip(sizes, kinds, strict=True)).items()))
+    reductions = set(dims) - set(frame.problem.operand(OUT).dims)
+    for combo in product(*per_dim):
+        entry = {dim: size for dim, ((size, _), _) in zip(dims, combo, strict=True)}
+        begun = {kind for dim, ((_, kind), _) in zip(dims, combo, strict=True) if dim in reductions}
+        fresh = "" if "" in begun else FRESH if FRESH in begun else FIRST
+        yield entry, prod(times for _, times in combo), fresh
+
+
+def _stream(
+    counts: Counts, words: Mapping[str, int], plan: OperandPlan, direction: str, elements: int, times: int
+) -> None:
+    size = elements * plan.element_bytes
+    counts[plan.level, f"{direction}_bytes"] += size * times
+    counts[plan.level, f"{direction}_accesses"] += -(-size // words[plan.level]) * times
+
+
+def _array(
+    frame: Frame,
+    counts: Counts,
+    words: Mapping[str, int],
+    architecture: Architecture,
+    dtypes: Mapping[str, str],
+) -> None:
+    problem = frame.problem
+    array = next(part for part in architecture.arrays if part.name == problem.unit)
+    layer, shape = problem.layer, array_shape(array, dtypes["inputs"], dtypes["weights"])
+    nest = nest_of(layer, array.dataflow)
+    for extents, times, fresh in _tiles(frame, tuple(problem.dims), len(frame.loops)):
+        fold = catalogue.get(array.dataflow).fold(nest, extents, shape, accumulate=not fresh)
+        for action, count in fold.inner_actions.items():
+            counts[array.name, action] += count * times
+        for name, operand, direction in (
+            ("a", "a", "read"),
+            ("b", "b", "read"),
+            ("acc_read", ACC, "read"),
+            ("acc_write", ACC, "write"),
+        ):
+            _stream(counts, words, problem.operand(operand), direction, fold.streams[name].accesses, times)
+        if fresh == FIRST:
+            for plan in problem.reads:
+                if plan.name == BIAS:
+                    _stream(counts, words, plan, "read", _moving(plan, extents), times)
+
+
+def _adding(frame: Frame, counts: Counts, words: Mapping[str, int], dma: str, dtype: str) -> None:
+    """Partial sums that cores copy, send and add up."""
+    adders, plan = frame.problem.adders, frame.problem.operand(ACC)
+    if adders == 1:
+        return
+    way = next(way for way in ways(adders) if way.name == frame.way)
+    strides, word = frame.slot_strides(plan), words[plan.level]
+    for sizes, _, count in _classes(frame, plan, frame.keeps[ACC][0], None):
+        for direction, times in (("read", way.copies + 2 * (adders - 1)), ("write", way.copies + adders - 1)):
+            _touch(counts, plan.level, direction, sizes, strides, plan.element_bytes, word, count * times)
+        counts[dma, combining(dtype)] += prod(sizes) * count * (adders - 1)
+
+
+def _moving(plan: OperandPlan, extents: Mapping[str, int]) -> int:
+    return prod(size for dim, size in extents.items() if dim in plan.dims)
+
+
+def _vector(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
+    """Drains of accumulators, vector layers, and MACs on the vector unit."""
+    problem = frame.problem
+    unit = problem.vector
+    passes, slow, _ = drain_steps(problem.layer)
+    if problem.accumulates:
+        depth = frame.keeps[ACC][0]
+        dims = tuple(dim for dim in problem.dims if dim in problem.operand(OUT).dims)
+        reads: tuple[OperandPlan, ...] = (problem.operand(ACC),)
+        if problem.engine == "vector":
+            _commands(frame, counts, words, unit, tuple(problem.dims), len(frame.loops), problem.reads, ACC, 1, ())
+    else:
+        depth, dims, reads = len(frame.loops), tuple(problem.dims), problem.reads
+    _commands(frame, counts, words, unit, dims, depth, reads, OUT, passes, slow)
+
+
+def _commands(
+    frame: Frame,
+    counts: Counts,
+    words: Mapping[str, int],
+    unit: str,
+    dims: tuple[str, ...],
+    depth: int,
+    reads: tuple[OperandPlan, ...],
+    target: str,
+    passes: int,
+    slow: tuple[str, ...],
+) -> None:
+    for extents, times, _ in _tiles(frame, dims, depth):
+        elements = prod(extents.values())
+        counts[unit, "lane_ops"] += elements * passes * times
+        for name in slow:
+            counts[unit, name] += elements * times
+        for plan in reads:
+            _stream(counts, words, plan, "read", _moving(plan, extents), times)
+        target_plan = frame.problem.operand(target)
+        _stream(counts, words, target_plan, "write", _moving(target_plan, extents), times)

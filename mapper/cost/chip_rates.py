@@ -1,0 +1,216 @@
+"""What the cost model knows of the chip: rates in reference-clock cycles, energy per byte, cycles of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf
+from typing import Protocol
+
+import numpy as np
+
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import ArrayShape, Nest
+from archsim.facts.vector_cost import vector_cycles
+from archsim.ir.footprint import ByteFootprint
+from archsim.ir.functions import Function, Functions
+from archsim.ir.workload import Layer
+from archsim.spec.architecture import Architecture, Array, Vector
+from archsim.spec.part import Part
+from mapper.cost.grid import Reals
+from mapper.problem.array_axes import array_shape
+from mapper.problem.problem import nest_of
+
+FOLDED = 512  # nests on arrays that are remembered
+STREAMS = ("a", "b", "acc_read", "acc_write")
+Extents = tuple[tuple[str, int], ...]
+FoldFunction = Callable[[Extents], tuple[int, ...]]
+
+
+class StreamRates(Protocol):
+    """How fast a DRAM serves regions."""
+
+    @property
+    def most(self) -> float:
+        """The share of the peak that no region goes beyond."""
+
+    def seconds(self, touched: ByteFootprint, *, write: bool) -> float:
+        """What the bytes take, alone in the memory, beside the latency of the first burst."""
+
+
+@dataclass(frozen=True)
+class Outer:
+    """What the cost model must be told of a DRAM.
+
+    Peak bytes per second, least seconds that a read or write adds to its beats, granule of transfers in bytes, and
+    seconds that a move takes more which finds other rows open; bytes of a row of a channel (0: it has none), channels.
+    ``shares``: what is left of the peak, by streams under way at a time (ascending) and bytes of their contiguous runs
+    (ascending); none where it is not known. ``engine_bytes_per_s``: what one engine can ask for, through one port.
+    ``rates``: of regions by their pattern; None where they go at the peak.
+    """
+
+    peak_bytes_per_s: float
+    read_latency_s: float = 0.0
+    write_latency_s: float = 0.0
+    burst_bytes: int = 1
+    row_s: float = 0.0
+    row_bytes: int = 0
+    channels: int = 1
+    shares: tuple[tuple[int, tuple[tuple[int, float], ...]], ...] = ()
+    engine_bytes_per_s: float = inf
+    rates: StreamRates | None = None
+
+    def rows(self, size_bytes: int) -> int:
+        """Rows that a move opens at least: one in every channel that it reaches, and in all as many as it fills."""
+        if not self.row_bytes:
+            return 0
+        return max(-(-size_bytes // self.row_bytes), min(self.channels, -(-size_bytes // self.burst_bytes)))
+
+    def streams(self, size_bytes: float = inf, run_bytes: float = inf) -> int:
+        """Transfers of so many bytes each, in contiguous runs, at a time that move most; two or more so that one begins
+        while another ends.
+
+        A crowd leaves a share of the peak, and each of them waits for its first beat. 0: not known.
+        """
+        idle_bytes = (self.read_latency_s + self.row_s) * self.peak_bytes_per_s
+        crowds = [n for n, _ in self.shares if n > 1]
+        several = {n: float(self.share(n, run_bytes)) / (1 + idle_bytes / (n * size_bytes)) for n in crowds}
+        return max(several, key=lambda n: (several[n], -n), default=0)
+
+    def share(self, streams: int, run_bytes: Reals | float = inf) -> Reals:
+        """What so many streams of contiguous runs leave of the peak; of other lengths than were measured what lies
+        between, or is nearest."""
+        level = max((row for row in self.shares if row[0] <= streams), default=self.shares[0])[1]
+        sizes = np.log2([size for size, _ in level])
+        return np.asarray(np.interp(np.log2(run_bytes), sizes, [share for _, share in level]))
+
+
+@dataclass(frozen=True)
+class ChipCosts:
+    """Rates of one chip for the cost model. ``energy_pj``: (part, 'read' | 'write') -> pJ per byte, (array, 'mac') and
+    (vector unit, 'lane_ops') -> pJ; ``standing_w``: what time alone costs.
+
+    ``outer``: DRAM parts by name; one that is not there is taken as infinitely fast, so that bounds stay bounds.
+    ``opens``: moves are taken to find other rows open in DRAM.
+    """
+
+    architecture: Architecture
+    outer: Mapping[str, Outer]
+    energy_pj: Mapping[tuple[str, str], float]
+    opens: bool = False
+    standing_w: float = 0.0
+
+    def read_rate(self, name: str) -> float:
+        """Bytes per reference cycle that a DMA engine can read from a memory (infinite where unlimited)."""
+        return self._rate(name, write=False)
+
+    def write_rate(self, name: str) -> float:
+        """Bytes per reference cycle that a DMA engine can write to a memory."""
+        return self._rate(name, write=True)
+
+    def port_rate(self, name: str, *, write: bool) -> float:
+        """Bytes per reference cycle over all ports of a direction of an on-chip memory, or over a DRAM's pins."""
+        memory = self.architecture.memory(name)
+        if memory.kind == "dram":
+            return self._rate(name, write=write)
+        return memory.bytes_per_cycle_of_all(write=write) * self.scale(memory)
+
+    def asked(self, elements: Reals, element_bytes: float, memory: str) -> Reals:
+        """Reference cycles in which one engine asks for so many elements of a memory: 0 where nothing limits it."""
+        known = self.outer.get(memory)
+        if known is None or known.engine_bytes_per_s == inf:
+            return np.zeros(())
+        return elements * (element_bytes * self.architecture.clock_hz / known.engine_bytes_per_s)
+
+    def burst_bytes(self, memory: str) -> int:
+        """Granule of a DRAM's transfers (1 where it is not known)."""
+        return self.outer[memory].burst_bytes if memory in self.outer else 1
+
+    def usual(self) -> ChipCosts:
+        """The same with moves that find other rows open, as most do."""
+        return replace(self, opens=True)
+
+    @property
+    def edge(self) -> float:
+        """Reference cycles of one DMA clock edge: the least that a move over ports of finite width takes."""
+        return 1.0 / self.scale(self.architecture.dma)
+
+    @property
+    def setup(self) -> float:
+        """Reference cycles of a move's descriptor."""
+        return self.architecture.dma.setup_cycles / self.scale(self.architecture.dma)
+
+    @property
+    def run_setup(self) -> float:
+        """Reference cycles of the descriptor of one contiguous run of a move in DRAM."""
+        return self.architecture.dma.run_setup_cycles / self.scale(self.architecture.dma)
+
+    @property
+    def row_setup(self) -> float:
+        """Reference cycles of the descriptor of one row of a gather."""
+        return self.architecture.dma.row_setup_cycles / self.scale(self.architecture.dma)
+
+    def latency(self, memory: str, write: bool) -> float:
+        """Reference cycles that a move waits for DRAM beside its data beats; 0 for other memories."""
+        known = self.outer.get(memory)
+        if known is None:
+            return 0.0
+        latency_s = (known.write_latency_s if write else known.read_latency_s) + (known.row_s if self.opens else 0.0)
+        return latency_s * self.architecture.clock_hz
+
+    def move_floor(self, memory: str, write: bool) -> float:
+        """Reference cycles that one move takes beside its data beats: descriptor and DRAM latency."""
+        return self.setup + self.latency(memory, write)
+
+    def _rate(self, name: str, write: bool) -> float:
+        memory = self.architecture.memory(name)
+        if memory.kind == "dram":
+            return (
+                self.outer[name].peak_bytes_per_s / self.architecture.clock_hz if name in self.outer else float("inf")
+            )
+        return memory.bytes_per_cycle_of("dma", write=write) * self.scale(memory)
+
+    def scale(self, part: Part) -> float:
+        """Cycles of the part's clock in one reference cycle."""
+        return part.clock_hz / self.architecture.clock_hz
+
+
+DRAIN = Function("requantise")
+
+
+def fold_function(chip: ChipCosts, layer: Layer, array: Array, dtypes: Mapping[str, str]) -> FoldFunction:
+    """Cycles of the layer's nest on the array at the dtypes used (accumulating form), and elements over its edge by
+    STREAMS; remembered over all layers and chips.
+    """
+    flow = catalogue.get(array.dataflow)
+    nest = nest_of(layer, array.dataflow)
+    shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
+    known = _folds(array.dataflow, nest, shape)
+
+    def folded(extents: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
+        found = known.get(extents)
+        if found is None:
+            done = flow.fold(nest, dict(extents), shape, accumulate=True)
+            found = known[extents] = (done.cycles, *(done.streams[name].accesses for name in STREAMS))
+        return found
+
+    return folded
+
+
+@lru_cache(maxsize=FOLDED)
+def _folds(dataflow: str, nest: Nest, shape: ArrayShape) -> dict[Extents, tuple[int, ...]]:
+    """What is remembered of an array and a nest, by extents."""
+    return {}
+
+
+def drain_steps(layer: Layer) -> tuple[int, tuple[str, ...], Functions]:
+    """(passes, slow functions, functions) of the vector command that finishes a tile; a plain drain is one pass."""
+    passes = sum(step.passes for step in layer.steps) or 1
+    slow = tuple(name for step in layer.steps for name in step.slow)
+    return passes, slow, tuple(function for step in layer.steps for function in step.functions) or (DRAIN,)
+
+
+def vector_time(elements: int, passes: int, slow: tuple[str, ...], unit: Vector, dtype: str) -> int:
+    """Cycles of a VECTOR command on ``unit``; raises ConfigError when dtype or function has no rate there."""
+    return vector_cycles(elements, unit.lane_count(dtype), passes, unit.slow_cycles(slow), unit.startup_cycles)

@@ -1,0 +1,191 @@
+"""What each engine, port and link needs of a layer at least: the terms of whose largest the latency is a bound.
+
+An engine's are its own work, the first tile's way to it and the last tile's way from it; a port's the bytes over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import Flow, Reals
+from mapper.cost.network_bounds import network_terms, trip
+from mapper.cost.partial_sums import adding
+from mapper.cost.unit_cycles import Work
+from mapper.problem.channels import load_channel
+from mapper.problem.looked_up import row_elements
+from mapper.problem.operands import ACC, OUT, OperandPlan
+from mapper.problem.problem import Problem
+
+PINS = " pins"
+NO_SLOWER: Mapping[str, float] = {}
+
+
+def largest(terms: Mapping[Any, Reals]) -> Reals:
+    """The largest of some terms, cell by cell."""
+    return reduce(np.maximum, terms.values(), np.zeros(()))
+
+
+def latency_terms(
+    problem: Problem,
+    chip: ChipCosts,
+    done: Work,
+    off_chip: Mapping[str, Flow],
+    counts: Mapping[tuple[str, str], Reals],
+    slower: Mapping[str, float] = NO_SLOWER,
+    *,
+    in_turns: bool = False,
+) -> dict[str, Reals]:
+    """Cycles that each engine and each port needs at least; ``off_chip``: the traffic that DRAM sees, ``counts``: bytes
+    at each memory; ``slower``: how many times as long the on-chip streams of the moves of plans take, by their names.
+
+    An engine's: its own work, the first tile's way to it and the last tile's way from it. ``in_turns``: also what a
+    small last tile waits for the whole one before it, which is no bound.
+    """
+    load_total, load_first = _load_times(chip, problem, off_chip, slower)
+    store_total, store_last = _store_times(chip, problem, off_chip, slower)
+    compute_first = done.array_first + done.vector_first
+    compute_last = done.array_last + done.vector_last
+    if in_turns:
+        compute_last = compute_last + _behind_whole(problem, done, off_chip, load_total, compute_last)
+    terms, between, links = dict[str, Reals](), 0.0, network_terms(chip, problem, off_chip)
+    if problem.adders > 1:
+        added = adding(problem, chip, off_chip[ACC])
+        stored, _ = _store_time(chip, problem, problem.stores[0], off_chip, slower)
+        in_turn = added.engine + done.vector_total + stored  # one tile after the other
+        terms["adding engine"] = np.maximum(load_first + done.array_first, added.ahead) + in_turn
+        between, links = added.last, network_terms(chip, problem, off_chip, added.fetched, added.copied)
+    terms |= {
+        "load engine": load_total + between + compute_last + store_last,
+        "array": load_first + done.array_total + between + done.vector_last + store_last,
+        "vector unit": load_first + done.array_first + between + done.vector_total + store_last,
+        "store engine": load_first + compute_first + between + store_total,
+    }
+    if problem.engine == "copy" and not problem.loads and not problem.stores:
+        terms["copying engine"] = _copy_time(chip, problem, off_chip, slower)
+    return terms | _port_terms(chip, counts) | links
+
+
+def _behind_whole(problem: Problem, done: Work, moved: Mapping[str, Flow], load_total: Reals, last: Reals) -> Reals:
+    """What is left to compute of the whole tile before the last one when that is there, of the most finely cut operand.
+
+    The ``last`` tile has a part of the work of a whole one, and of its load.
+    """
+    loads = [moved[plan.name].moves for plan in problem.loads]
+    if not loads:
+        return np.zeros(())
+    tiles = np.maximum(reduce(np.maximum, loads), 1.0)
+    whole = (done.array_total + done.vector_total) / tiles
+    part = np.minimum(last / np.maximum(whole, 1.0), 1.0)
+    found: Reals = np.maximum(whole - part * load_total / tiles, 0.0) * (tiles > 1)
+    return found
+
+
+def _load_times(
+    chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow], slower: Mapping[str, float]
+) -> tuple[Reals, Reals]:
+    """Work of the busiest load engine, and when the first tiles of all operands can be there.
+
+    That is when each engine has brought its own, when each operand's tile has come over all its edges, and when each
+    memory has served all of them.
+    """
+    channels = chip.architecture.dma.channels
+    total, first, way = dict[tuple[str, int], Reals](), dict[tuple[str, int], Reals](), dict[str, Reals]()
+    none, pins = np.zeros(()), dict[str, Reals]()
+    for plan in problem.loads:
+        pins[plan.home] = pins.get(plan.home, none) + _first_on_pins(chip, problem, plan, moved[plan.name])
+        lane = problem.engines_of(plan), load_channel(problem, plan, channels)
+        all_tiles, first_tile = _load_time(chip, problem, plan, moved[plan.name], slower.get(plan.name, 1.0))
+        total[lane], first[lane] = total.get(lane, none) + all_tiles, first.get(lane, none) + first_tile
+        way[plan.operand] = way.get(plan.operand, none) + first_tile
+    return largest(total), np.maximum(np.maximum(largest(first), largest(way)), largest(pins))
+
+
+def _first_on_pins(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow) -> Reals:
+    """Cycles of the memory that an operand comes from for the first tiles of all cores with whole parts: the last of
+    these begins when it has served them all.
+    """
+    rate = chip.port_rate(plan.home, write=False)
+    return flow.first * (plan.element_bytes * problem.whole_parts(plan, plan.home)) / rate
+
+
+def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow, slower: float) -> tuple[Reals, Reals]:
+    """Engine time of all of an operand's tiles, and of the first one. On-chip streams run while DRAM is waited for."""
+    read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
+    waited = 0.0 if plan.cached else chip.latency(plan.home, write=False)
+    beside = chip.setup + trip(chip, problem, plan, both_ways=True)
+    pin, stream = flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write * slower
+    pin = np.maximum(pin, chip.asked(flow.touched, plan.element_bytes, plan.home))
+    begun = flow.first * (plan.element_bytes * problem.whole_parts(plan, plan.home)) / read  # of the last to start
+    begun = np.maximum(begun, chip.asked(flow.first, plan.element_bytes, plan.home))
+    if plan.rows is not None:
+        row = row_elements(plan.axes, plan.rows, problem.dims)
+        pin = np.maximum(pin, flow.filled / row * chip.row_setup)
+        begun = np.maximum(begun, chip.row_setup)
+        runs = np.zeros(())
+    else:
+        begun = begun + _descriptors(chip, plan, flow, flow.first)
+        runs = _descriptors(chip, plan, flow, flow.touched)
+    total = np.maximum(pin + flow.moves * waited, stream) + runs + flow.moves * beside
+    return np.maximum(total, flow.moves * chip.edge), np.maximum(begun + waited + beside, chip.edge)
+
+
+def _descriptors(chip: ChipCosts, plan: OperandPlan, flow: Flow, elements: Reals) -> Reals:
+    """Cycles of the descriptors of ``elements`` in DRAM, one for each contiguous run (none where that is not known)."""
+    if not chip.run_setup or chip.architecture.memory(plan.home).kind != "dram":
+        return np.zeros(())
+    return np.where(flow.run > 0, elements / np.maximum(flow.run, 1.0), 0.0) * chip.run_setup
+
+
+def _store_times(
+    chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow], slower: Mapping[str, float]
+) -> tuple[Reals, Reals]:
+    """Work of the busiest store engine, and of the last tile on its way out."""
+    total, last = np.zeros(()), np.zeros(())
+    for out in problem.stores:
+        all_tiles, last_tile = _store_time(chip, problem, out, moved, slower)
+        total, last = np.maximum(total, all_tiles), last + last_tile
+    return total, last
+
+
+def _store_time(
+    chip: ChipCosts, problem: Problem, out: OperandPlan, moved: Mapping[str, Flow], slower: Mapping[str, float]
+) -> tuple[Reals, Reals]:
+    """Engine time of all of an output's tiles, and of the last one."""
+    flow = moved[out.name]
+    copied = problem.engine == "copy"
+    source = moved["in0"].touched if copied else flow.touched  # repetition reads once and writes often
+    moves = moved["in0"].moves if copied and problem.operand("in0").buffered else flow.moves
+    written = flow.touched * out.element_bytes / chip.write_rate(out.home)
+    written = np.maximum(written, chip.asked(flow.touched, out.element_bytes, out.home))
+    stream = source * out.element_bytes / chip.read_rate(out.level) * slower.get(out.name, 1.0)
+    waited = chip.latency(out.home, write=True)
+    beside = chip.setup + trip(chip, problem, out, both_ways=False)
+    runs = _descriptors(chip, out, flow, flow.touched)
+    total = np.maximum(np.maximum(written + moves * waited, stream) + moves * beside + runs, moves * chip.edge)
+    return total, np.zeros(()) + max(waited + beside, chip.edge)
+
+
+def _copy_time(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow], slower: Mapping[str, float]) -> Reals:
+    """Engine time of a copy between places on chip."""
+    source, out = problem.operand("in0"), problem.operand(OUT)
+    read = moved["in0"].touched * source.element_bytes / chip.read_rate(source.level)
+    written = moved[OUT].touched * out.element_bytes / chip.write_rate(out.level)
+    stream = np.maximum(read, written) * slower.get(OUT, 1.0)
+    moves = moved[OUT].moves
+    return np.maximum(stream, moves * chip.edge) + moves * chip.setup
+
+
+def _port_terms(chip: ChipCosts, counts: Mapping[tuple[str, str], Reals]) -> dict[str, Reals]:
+    """Bytes over each memory's read and write ports; a DRAM's pins are one port for both."""
+    used: dict[tuple[str, str], Reals] = {}
+    for (memory, direction), count in counts.items():
+        is_dram = chip.architecture.memory(memory).kind == "dram"
+        key = (memory, "any" if is_dram else direction)
+        used[key] = used.get(key, np.zeros(())) + count
+    names = {key: f"{key[0]}{PINS}" if key[1] == "any" else f"{key[0]} {key[1]} ports" for key in used}
+    return {names[m, d]: count / chip.port_rate(m, write=d == "write") for (m, d), count in used.items()}

@@ -1,0 +1,137 @@
+"""How an operand's tile lies in its tensor and in a slot: axis components, tile ranges, strides.
+
+An axis ``sum(coef * dim) + offset`` is one dense window when neighbouring positions overlap (a 3-tap filter at stride 1
+or 2), else it is split in components (a 1x1 filter at stride 2 fetches every second row only).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archsim.ir.workload import Axis
+from mapper.problem.strides import Padding, padding
+
+Counts = NDArray[np.int64]
+SPLITS = 4096  # axes whose components are remembered: those of a model's layers, from one design to the next
+
+
+@dataclass(frozen=True)
+class Component:
+    """One dense progression of an axis: index = ``unit`` * (sum(coef * dim)) + ``offset``.
+
+    ``clip`` = axis length or None.
+    """
+
+    axis: int
+    terms: tuple[tuple[str, int], ...]
+    unit: int
+    offset: int
+    clip: int | None
+
+    @cached_property
+    def name(self) -> str:
+        """Extent name in move commands: the dims joined."""
+        return "_".join(dim for dim, _ in self.terms) or f"axis{self.axis}"
+
+    @property
+    def has_extent(self) -> bool:
+        """Whether it moves, or has one position that may lie in the padding: then a move needs an extent for it."""
+        return bool(self.terms) or self.clip is not None
+
+    def size(self, tiles: Mapping[str, int]) -> int:
+        """Positions covered by a tile."""
+        return sum([coef * (tiles[dim] - 1) for dim, coef in self.terms]) + 1
+
+    def tiled_dim(self, whole: frozenset[str]) -> str | None:
+        """The one dim of this component that loops may cut, if any."""
+        for dim, _ in self.terms:
+            if dim not in whole:
+                return dim
+        return None
+
+    def step(self, dim: str) -> int:
+        """Coefficient of ``dim`` (0 when absent)."""
+        return dict(self.terms).get(dim, 0)
+
+
+def components(axes: tuple[Axis, ...], shape: tuple[int, ...], dims: Mapping[str, int]) -> tuple[Component, ...]:
+    """Components of all axes, in memory order."""
+    found: list[Component] = []
+    for index, axis in enumerate(axes):
+        sizes = tuple([dims[dim] for dim, _ in axis.terms])
+        found.extend(_split(index, axis.terms, axis.offset, shape[index], sizes))
+    return tuple(found)
+
+
+@lru_cache(maxsize=SPLITS)
+def _split(
+    index: int, terms: tuple[tuple[str, int], ...], offset: int, length: int, sizes: tuple[int, ...]
+) -> tuple[Component, ...]:
+    """Components of axis ``index``; ``sizes``: of the dims of ``terms``."""
+    dims = {dim: size for (dim, _), size in zip(terms, sizes, strict=True)}
+    moving = sorted(((dim, coef) for dim, coef in terms if dims[dim] > 1), key=lambda term: (-term[1], term[0]))
+    last = offset + sum(coef * (dims[dim] - 1) for dim, coef in moving)
+    inside = offset >= 0 and last < length
+    if inside and moving:
+        (dim, coef), rest = moving[0], tuple(moving[1:])
+        span = sum(c * (dims[d] - 1) for d, c in rest) + 1
+        if coef >= span:
+            outer = Component(index, ((dim, 1),), coef, offset, None)
+            return (outer, Component(index, rest, 1, 0, None)) if rest else (outer,)
+    return (Component(index, tuple(moving), 1, offset, None if inside else length),)
+
+
+def slot_sizes(parts: tuple[Component, ...], tiles: Mapping[str, int]) -> tuple[int, ...]:
+    """Positions per component of a slot that holds the largest tile."""
+    return tuple(part.size(tiles) for part in parts)
+
+
+def slot_padding(parts: tuple[Component, ...], dims: Mapping[str, int], element_bytes: int, pad_bytes: int) -> Padding:
+    """Padding of an operand's slots, whatever the tiles."""
+    return padding(slot_sizes(parts, dims), element_bytes, pad_bytes)
+
+
+def halo(part: Component, dim: str, tile: int, dims: Mapping[str, int]) -> int:
+    """Positions shared by neighbouring tiles of ``dim`` in a component (filter span - step x tile, at least 0)."""
+    whole = {name: (tile if name == dim else dims[name]) for name, _ in part.terms}
+    return max(0, part.size(whole) - part.step(dim) * tile)
+
+
+def ranges(
+    part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool, strip: int = 0, reach: int = 0
+) -> tuple[Counts, Counts]:
+    """(filled, touched) positions of each tile along ``dim``, (n,) each: filled includes padding, touched lies inside
+    the tensor.
+
+    ``sliding``: a tile after the first, of each strip of ``strip`` (0: of all), brings only what its predecessor did
+    not hold. ``reach``: tiles begin anew after so many indices, of each core (0: of all).
+    """
+    if dim is None:
+        return _clipped(part, np.zeros(1, dtype=np.int64), np.array([part.size(dims)]))
+    kept = halo(part, dim, tile, dims) if sliding else 0
+    step, extent = part.step(dim), dims[dim]
+    span = part.size({name: (1 if name == dim else dims[name]) for name, _ in part.terms})
+    starts, sizes = tiles_of(extent, tile, reach)
+    skip = np.where(starts % (reach or extent) % (strip or extent) > 0, kept, 0)
+    return _clipped(part, step * starts + skip, span + step * (sizes - 1) - skip)
+
+
+def tiles_of(extent: int, tile: int, reach: int = 0) -> tuple[Counts, Counts]:
+    """Starts and sizes of the tiles of a dim, which begin anew after every ``reach`` indices (0: never)."""
+    firsts = range(0, extent, reach or extent)
+    starts = np.concatenate([np.arange(first, min(first + (reach or extent), extent), tile) for first in firsts])
+    ends = np.minimum(starts - starts % (reach or extent) + (reach or extent), extent)
+    return starts, np.minimum(tile, ends - starts)
+
+
+def _clipped(part: Component, start: Counts, size: Counts) -> tuple[Counts, Counts]:
+    if part.clip is None:
+        return size, size
+    low = np.maximum(0, start + part.offset)
+    high = np.minimum(part.clip, start + size + part.offset)
+    return size, np.maximum(0, high - low)

@@ -1,0 +1,293 @@
+"""One layer as a mapping problem: grouped dims, operands with their memories, capacities.
+
+Dims fall into four groups by the part they play: batch (B), output rows (M), output columns (N), reduction (K).
+Vector and copy layers have only M (the output's dims) and K (dims that the output does not index, never tiled).
+Dims that share a tensor axis with a larger dim (filter taps) are kept whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+from archsim.base.errors import MappingError
+from archsim.facts.dataflows import catalogue
+from archsim.facts.dataflows.fold import Nest, Window
+from archsim.ir.workload import Layer, Operand, Workload
+from archsim.spec.architecture import Architecture
+from mapper.problem.looked_up import inside_rows
+from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan, accumulator, plans
+
+GROUPS = ("B", "M", "N", "K")
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A layer spread over the cores of a chip: (dim, tile of a core) outermost first, and into how many ``parts``.
+
+    ``axis``: the network's name; ``shared``: memories that all cores reach over it.
+    """
+
+    axis: str
+    loops: tuple[tuple[str, int], ...]
+    parts: tuple[int, ...]
+    shared: frozenset[str]
+
+    @property
+    def cores(self) -> int:
+        """Cores that have a part of the layer."""
+        return prod(self.parts)
+
+    def places(self) -> Iterator[tuple[int, ...]]:
+        """Which part of each dim a core has, core by core."""
+        return product(*(range(parts) for parts in self.parts))
+
+    def dims(self, whole: Mapping[str, int]) -> dict[str, int]:
+        """What the first core has of each dim; no core has more."""
+        return {**whole, **dict(self.loops)}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A layer to be mapped onto ``unit`` ('array' or 'vector' engine; 'copy' uses the DMA alone)."""
+
+    layer: Layer
+    engine: str
+    unit: str
+    vector: str  # name of the vector unit that drains or computes ('' when the chip has none)
+    dims: Mapping[str, int]
+    groups: Mapping[str, tuple[str, ...]]  # group -> its dims, outermost loop first
+    whole: frozenset[str]
+    operands: tuple[OperandPlan, ...]
+    capacity: Mapping[str, int]
+    accumulates: bool  # has an accumulator ring drained by the vector unit
+    spread: Spread | None = None  # over the cores of a chip that has several; ``dims`` are then those of one core
+    external: frozenset[str] = frozenset()  # weights and inputs of the model, of a layer that others run before
+    windows: tuple[Window, ...] = ()  # of its nest, where the array's dataflow asks for them
+
+    def ahead(self, plan: OperandPlan) -> bool:
+        """Whether an operand's tiles can be there before the layer runs: of what no layer makes, which a memory that
+        cores share may hold while they still compute with others."""
+        shared = self.spread.shared if self.spread is not None else frozenset()
+        return plan.operand in self.external and not plan.beyond and plan.level in shared
+
+    def copies(self, plan: OperandPlan) -> int:
+        """How many different tiles of an operand the cores have at a time; the others share one of them. What comes in
+        from a memory of its own every core moves by itself."""
+        if self.spread is None:
+            return 1
+        within = plan.operand != OUT and plan.home not in self.spread.shared
+        if self.engine == "copy" or plan.rows is not None or plan.name == ACC or within:
+            return self.spread.cores
+        return prod(
+            parts for (dim, _), parts in zip(self.spread.loops, self.spread.parts, strict=True) if dim in plan.dims
+        )
+
+    @property
+    def adders(self) -> int:
+        """How many cores have partial sums of the same outputs: 1 where no reduction is spread."""
+        if self.spread is None or not self.accumulates:
+            return 1
+        cut = zip(self.spread.loops, self.spread.parts, strict=True)
+        return prod(parts for (dim, _), parts in cut if dim in self.groups["K"])
+
+    def having(self, plan: OperandPlan) -> int:
+        """How many cores have tiles of an operand: of an output only one of those that add it up, of the bias too."""
+        cores = self.spread.cores if self.spread is not None else 1
+        return cores // self.adders if plan.operand in (OUT, BIAS) else cores
+
+    def times(self, plan: OperandPlan, memory: str) -> int:
+        """How many rings of an operand a memory holds: one, in one that cores share one for each copy; of accumulators
+        a second one for the sums of several cores' partial sums."""
+        if plan.name == ACC and self.adders > 1:
+            return 2
+        return self.copies(plan) if self.spread is not None and memory in self.spread.shared else 1
+
+    def share(self, plan: OperandPlan, memory: str) -> float:
+        """The same of bytes that cores move in all, where some have less than the first: what counts in bounds."""
+        if self.spread is None or memory not in self.spread.shared:
+            return 1.0
+        shares = self.copies(plan) == self.spread.cores
+        cut = ((dim, tile) for dim, tile in self.spread.loops if shares or dim in plan.dims)
+        return prod(self.layer.dims[dim] / tile for dim, tile in cut)
+
+    def whole_parts(self, plan: OperandPlan, memory: str) -> int:
+        """How many different tiles of an operand a memory serves for cores that have as much as the first."""
+        if self.spread is None or memory not in self.spread.shared:
+            return 1
+        shares = self.copies(plan) == self.spread.cores
+        return prod(self.layer.dims[dim] // tile for dim, tile in self.spread.loops if shares or dim in plan.dims)
+
+    def engines_of(self, plan: OperandPlan) -> str:
+        """Which cores' engines bring an operand: '' for every core's own, else those of one core for each tile."""
+        return plan.name if self.spread is not None and self.copies(plan) < self.spread.cores else ""
+
+    def crosses(self, plan: OperandPlan) -> bool:
+        """Whether the operand's tiles go over the network on this edge."""
+        return self.spread is not None and (plan.home in self.spread.shared) != (plan.level in self.spread.shared)
+
+    def of_core(self, spread: Spread) -> Problem:
+        """The part of a layer that one core has."""
+        return replace(self, spread=spread, dims=spread.dims(self.dims))
+
+    def operand(self, name: str) -> OperandPlan:
+        """The operand called ``name``."""
+        return next(plan for plan in self.operands if plan.name == name)
+
+    def kept(self, operand: str, level: str) -> OperandPlan | None:
+        """The plan of an operand's tiles in a memory, None where it passes no such one."""
+        return next((plan for plan in self.operands if plan.operand == operand and plan.level == level), None)
+
+    @property
+    def reads(self) -> tuple[OperandPlan, ...]:
+        """Operands that the unit reads."""
+        return tuple(plan for plan in self.operands if plan.name not in (OUT, ACC) and not plan.is_stage)
+
+    @property
+    def loads(self) -> tuple[OperandPlan, ...]:
+        """What the load engines bring: tiles of operands, edge by edge."""
+        inwards = (plan for plan in self.operands if plan.operand not in (OUT, ACC))
+        return tuple(plan for plan in inwards if plan.buffered and not plan.resident)
+
+    @property
+    def stores(self) -> tuple[OperandPlan, ...]:
+        """What the store engines take away: tiles of the output, edge by edge, the innermost first."""
+        outwards = (plan for plan in self.operands if plan.operand == OUT and not plan.resident)
+        return tuple(sorted(outwards, key=lambda plan: -plan.edge))
+
+
+def content(problem: Problem) -> list[object]:
+    """What a problem is beside the room that it has: alike for equal layers, whatever they are called."""
+    layer, spread = problem.layer, problem.spread
+    found: list[object] = [
+        problem.engine,
+        sorted(problem.dims.items()),
+        list(problem.dims),
+        (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.kind),
+        [replace(plan, tensor="") for plan in problem.operands],
+        [(step.passes, step.slow) for step in layer.steps],
+    ]
+    if spread is None:
+        return found
+    cut = [spread.axis, spread.loops, spread.parts, sorted(spread.shared), sorted(layer.dims.items())]
+    return [*found, cut, sorted(problem.external)]
+
+
+def build(
+    layer: Layer,
+    workload: Workload,
+    architecture: Architecture,
+    dtypes: Mapping[str, str],
+    capacity: Mapping[str, int],
+    pinned: Mapping[str, str],
+    engine: str,
+) -> Problem:
+    """Problem of ``layer`` on ``engine``; ``pinned``: tensors that stay on chip and where, ``capacity``: the free
+    bytes per memory.
+
+    Raises MappingError when the chip lacks the unit, ConfigError when a role has no memory.
+    """
+
+    def planned(operand: Operand) -> list[OperandPlan]:
+        return plans(operand, layer, workload, architecture, dtypes, pinned, engine == "copy")
+
+    chains = [planned(operand) for operand in (*layer.inputs, layer.output)]
+    operands = [chain[0] for chain in chains]
+    if engine == "copy":
+        operands = _unbuffered(operands)
+    if layer.kind == "matmul":
+        operands.append(accumulator(operands[-1], architecture, dtypes, engine))
+    operands += [stage for chain in chains for stage in chain[1:]]
+    dims = dict(layer.dims)
+    return Problem(
+        layer,
+        engine,
+        _unit(layer, architecture, engine),
+        _drainer(layer, architecture, engine),
+        dims,
+        _groups(layer),
+        never_cut(layer),
+        tuple(operands),
+        dict(capacity),
+        layer.kind == "matmul",
+        windows=nest_of(layer, architecture.arrays[0].dataflow).windows if engine == "array" else (),
+    )
+
+
+def nest_of(layer: Layer, dataflow: str) -> Nest:
+    """The nest of a matmul as a dataflow sees it: with the windows over its input if it asks for them."""
+    windows = layer.windows if catalogue.wants_windows(dataflow) else ()
+    return Nest(layer.batch, layer.m, layer.n, layer.k, windows)
+
+
+def _unit(layer: Layer, architecture: Architecture, engine: str) -> str:
+    if engine == "copy":
+        return architecture.dma.name
+    parts = architecture.arrays if engine == "array" else architecture.vectors
+    if not parts:
+        raise MappingError(
+            f"layer '{layer.name}' ({layer.op}) needs {'an array' if engine == 'array' else 'a vector unit'}; chip "
+            f"'{architecture.name}' has none"
+        )
+    return parts[0].name
+
+
+def _drainer(layer: Layer, architecture: Architecture, engine: str) -> str:
+    return "" if engine == "copy" else _unit(layer, architecture, "vector")
+
+
+def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
+    """A copy passes through one ring (its input's), or none when either end is on chip; it writes from there."""
+    direct, read = any(plan.resident for plan in operands), next(plan for plan in operands if plan.name != OUT)
+    placed = (p if p.name != OUT or p.resident else replace(p, level=read.level) for p in operands)
+    return [replace(plan, buffered=plan.name != OUT and not direct) for plan in placed]
+
+
+def never_cut(layer: Layer) -> frozenset[str]:
+    """Dims that no loop over tiles cuts."""
+    return frozenset(layer.whole) | _coupled(layer) | _broadcast_reductions(layer) | inside_rows(layer)
+
+
+def _coupled(layer: Layer) -> frozenset[str]:
+    """Dims that share an axis with a larger one: filter taps beside the output position."""
+    small: set[str] = set()
+    for operand in (*layer.inputs, layer.output):
+        for axis in operand.axes:
+            moving = [dim for dim, _ in axis.terms if layer.dims[dim] > 1]
+            if len(moving) > 1:
+                reductions = [dim for dim in moving if dim in _reductions(layer)]
+                keep = reductions or sorted(moving, key=lambda dim: (layer.dims[dim], dim))[:-1]
+                small.update(keep)
+    return frozenset(small)
+
+
+def _reductions(layer: Layer) -> frozenset[str]:
+    out = {dim for axis in layer.output.axes for dim, _ in axis.terms}
+    return frozenset(dim for dim in layer.dims if dim not in out)
+
+
+def _broadcast_reductions(layer: Layer) -> frozenset[str]:
+    """Reductions outside a matmul are never cut: a vector command makes its outputs at once."""
+    return frozenset() if layer.kind == "matmul" else _reductions(layer)
+
+
+def _groups(layer: Layer) -> dict[str, tuple[str, ...]]:
+    if layer.kind == "matmul":
+        weights = next(operand for operand in layer.inputs if operand.name == "b")
+        rows, sums = _in_memory_order(layer.m, layer.output, layer), _in_memory_order(layer.k, weights, layer)
+        return {"B": layer.batch, "M": rows, "N": layer.n, "K": sums}
+    reductions = _reductions(layer)
+    outputs = tuple(dim for dim in _memory_order(layer.output, layer.dims) if dim not in reductions)
+    return {"B": (), "M": outputs, "N": (), "K": tuple(dim for dim in layer.dims if dim in reductions)}
+
+
+def _memory_order(operand: Operand, dims: Mapping[str, int]) -> tuple[str, ...]:
+    order = [dim for axis in operand.axes for dim, _ in axis.terms]
+    return tuple(dict.fromkeys(order + [dim for dim in dims if dim not in order]))
+
+
+def _in_memory_order(names: tuple[str, ...], operand: Operand, layer: Layer) -> tuple[str, ...]:
+    """Dims in the order in which an operand's memory has them: runs stay long when the outer ones are cut."""
+    return tuple(dim for dim in _memory_order(operand, layer.dims) if dim in names)

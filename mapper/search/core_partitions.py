@@ -1,0 +1,153 @@
+"""Which spreads of a layer over the cores of a chip are searched: dims cut into parts, the promising ones first.
+
+Spreads are ranked by what a run takes at least: the array's or vector unit's work on the largest part, and every byte
+once over the memories that the cores share, over links between chips beside their ports, and into a core, DRAM at what
+a crowd leaves of its rate. Of equals those come first that move less over the network. Those that cut a reduction are
+searched where they promise more than any that does not, one for each number of cores that add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from math import ceil, inf, prod
+
+import numpy as np
+
+from archsim.spec.architecture import Architecture
+from archsim.spec.network import Noc
+from mapper.cost.chip_rates import ChipCosts, drain_steps, fold_function, vector_time
+from mapper.cost.dram_contention import slowdown, together
+from mapper.cost.network_bounds import away_rate, away_tiles, link_rate
+from mapper.cost.partial_sums import least_after
+from mapper.problem.array_axes import array_shape
+from mapper.problem.core_partition import cuttable, spread_of
+from mapper.problem.geometry import components
+from mapper.problem.operands import ACC, OUT, OperandPlan
+from mapper.problem.problem import Problem, Spread
+
+SEARCHED = 3  # spreads of a layer that are searched whole
+CLOSE = 1.05  # who is so near to what the memories beyond the cores need gains nothing by cutting a reduction
+
+
+def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> list[Spread]:
+    """The spreads to search, the most promising first; none on a chip of one core."""
+    noc = chip.architecture.noc
+    if noc is None:
+        return []
+    outputs = [dim for dim in cuttable(problem, chip.architecture) if dim not in problem.groups["K"]]
+    plain = _ranked(_spreads(problem, chip.architecture, outputs), problem, chip, dtypes)
+    best, _, first = plain[0]
+    if best <= CLOSE * max(_at_homes(problem.of_core(first), chip, noc)[0], default=0.0):
+        return [spread for _, _, spread in plain[:SEARCHED]]
+    summed: dict[int, Spread] = {}
+    for cycles, _, spread in _ranked(_summing(problem, chip, dtypes, best), problem, chip, dtypes):
+        if cycles < best:
+            summed.setdefault(problem.of_core(spread).adders, spread)
+    return [*(spread for _, _, spread in plain[:SEARCHED]), *islice(summed.values(), SEARCHED)]
+
+
+def _ranked(
+    found: Iterable[Spread], problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]
+) -> list[tuple[int, float, Spread]]:
+    """Spreads with what ``_least`` says of them, the least first."""
+    least = [(*_least(problem.of_core(spread), chip, dtypes), spread) for spread in found]
+    return sorted(least, key=lambda entry: (*entry[:2], entry[2].parts))
+
+
+def _summing(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], best: float) -> Iterator[Spread]:
+    """Spreads that cut a reduction and whose cores can be done in less than ``best`` cycles at their arrays' peak."""
+    dims = cuttable(problem, chip.architecture)
+    if not any(dim in problem.groups["K"] for dim in dims):
+        return
+    array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
+    shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
+    most = best * chip.scale(array) * shape.rows * shape.cols * shape.rate
+    for spread in _spreads(problem, chip.architecture, dims, most):
+        if any(dim in problem.groups["K"] for dim, _ in spread.loops):
+            yield spread
+
+
+def _spreads(problem: Problem, architecture: Architecture, dims: Sequence[str], most: float = inf) -> Iterator[Spread]:
+    """Each of the dims in some parts, no more of them together than cores, none of more points than ``most``."""
+    assert architecture.noc is not None
+    choices = [_counts(problem.dims[dim], architecture.noc.cores) for dim in dims]
+    others = prod(extent for dim, extent in problem.dims.items() if dim not in dims)
+
+    def grow(taken: tuple[tuple[str, int], ...], left: int, points: int) -> Iterator[Spread]:
+        if len(taken) == len(choices):
+            if points < most:
+                loops = [(dim, tile) for dim, tile in taken if tile < problem.dims[dim]]
+                yield spread_of(problem, architecture, loops)
+            return
+        dim = dims[len(taken)]
+        for count in choices[len(taken)]:
+            if count <= left:
+                tile = -(-problem.dims[dim] // count)
+                yield from grow((*taken, (dim, tile)), left // count, points * tile)
+
+    yield from grow((), architecture.noc.cores, others)
+
+
+def _counts(extent: int, cores: int) -> list[int]:
+    """Numbers of parts of a dim: 1, all that divide the cores, each index by itself; none of them empty."""
+    wanted = {count for count in range(1, min(extent, cores) + 1) if cores % count == 0 or count == extent}
+    return sorted({-(-extent // -(-extent // count)) for count in wanted})
+
+
+def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[int, float]:
+    """Reference cycles that a core's part takes at least, and bytes that cross the network."""
+    noc = chip.architecture.noc
+    assert noc is not None
+    terms, into, crossing = _at_homes(problem, chip, noc)
+    after = 0.0
+    if problem.adders > 1:
+        sums, after = _bytes(problem, problem.operand(ACC)), least_after(problem, chip)
+        into += sums
+        crossing += sums * (problem.adders - 1) * problem.share(problem.operand(OUT), problem.operand(OUT).home)
+    needed = (_work(problem, chip, dtypes) + after, into / link_rate(chip, noc), *terms)
+    return ceil(float(together(map(np.asarray, needed))) - 1e-6), crossing
+
+
+def _at_homes(problem: Problem, chip: ChipCosts, noc: Noc) -> tuple[list[float], float, float]:
+    """Reference cycles of every memory that tiles come from or go to; bytes into a core, and over the network."""
+    at_memory: dict[tuple[str, bool], float] = {}
+    away: dict[tuple[str, bool], float] = {}
+    into = crossing = 0.0
+    used = problem.spread.cores if problem.spread is not None else 1
+    for plan in problem.operands:
+        if plan.name == ACC or plan.home == plan.level:
+            continue
+        size, write = _bytes(problem, plan), plan.operand == OUT
+        served = size * float(slowdown(chip, problem, plan))
+        key = (plan.home, write and chip.architecture.memory(plan.home).kind != "dram")
+        at_memory[key] = at_memory.get(key, 0.0) + served * problem.share(plan, plan.home)
+        if problem.crosses(plan):
+            crossing += size * problem.share(plan, plan.home)
+            into += 0 if write else size
+            tiles = away_tiles(noc, plan.home, used, problem.share(plan, plan.home))
+            away[plan.home, write] = away.get((plan.home, write), 0.0) + size * tiles
+    terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
+    for (memory, _), size in away.items():
+        beside = away_rate(chip, noc, memory)
+        terms += [] if beside is None else [size / beside]
+    return terms, into, crossing
+
+
+def _bytes(problem: Problem, plan: OperandPlan) -> float:
+    parts = components(plan.axes, plan.shape, problem.layer.dims)
+    return float(prod(part.size(problem.dims) for part in parts) * plan.element_bytes)
+
+
+def _work(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> float:
+    """Of the unit on a part in one piece."""
+    extents = tuple(problem.dims.items())
+    if problem.engine == "array":
+        array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
+        return fold_function(chip, problem.layer, array, dtypes)(extents)[0] / chip.scale(array)
+    if problem.engine == "copy":
+        return 0.0
+    unit = next(part for part in chip.architecture.vectors if part.name == problem.vector)
+    passes, slow, _ = drain_steps(problem.layer)
+    elements = prod(problem.dims.values())
+    return vector_time(elements, passes, slow, unit, problem.operand(OUT).dtype) / chip.scale(unit)
