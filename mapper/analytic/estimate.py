@@ -119,7 +119,7 @@ def _packed(noc: Noc, size_bytes: int) -> int:
 def _targets(frame: Frame, plan: OperandPlan, noc: Noc) -> tuple[int, int]:
     """(messages that a move is, cores that one of them reaches)."""
     problem = frame.problem
-    cores = problem.having(plan) // problem.copies(plan) if plan.operand != OUT else 1
+    cores = max(1, problem.having(plan) // problem.copies(plan)) if plan.operand != OUT else 1
     return (1, cores) if noc.multicast else (cores, 1)
 
 

@@ -167,8 +167,7 @@ def _each(frame: Frame, plan: OperandPlan, memory: str) -> int:
     if spread is None:
         return 1
     moved = problem.copies(plan) if memory in spread.shared else problem.having(plan)
-    different = prod(n for (dim, _), n in zip(spread.loops, spread.parts, strict=True) if dim in plan.dims)
-    return moved // different
+    return moved // problem.different(plan)
 
 
 def _classes(

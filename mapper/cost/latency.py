@@ -13,7 +13,7 @@ import numpy as np
 
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
-from mapper.cost.network_bounds import network_terms, trip
+from mapper.cost.network_bounds import network_terms, passage, trip
 from mapper.cost.partial_sums import adding
 from mapper.cost.unit_cycles import Work
 from mapper.problem.channels import load_channel
@@ -130,7 +130,9 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow,
     else:
         begun = begun + _descriptors(chip, plan, flow, flow.first)
         runs = _descriptors(chip, plan, flow, flow.touched)
-    total = np.maximum(pin + flow.moves * waited, stream) + runs + flow.moves * beside
+    sent = flow.moves * passage(chip, problem, plan, flow.filled / np.maximum(flow.moves, 1.0))
+    total = np.maximum(np.maximum(pin + flow.moves * waited, stream), sent) + runs + flow.moves * beside
+    begun = np.maximum(begun, passage(chip, problem, plan, flow.first))
     return np.maximum(total, flow.moves * chip.edge), np.maximum(begun + waited + beside, chip.edge)
 
 

@@ -51,8 +51,13 @@ def layer_rings(
         for made, wrote, read in lanes:
             yield Ring(
                 made.name, made.memory, made.address, slot.slot_bytes, slot.slots, role, plan.dtype,
-                queues[wrote][made.writer], _alone(queues[read][made.reader]), retain, scale, zero,
+                queues[wrote][made.writer], _queues(queues[read], made.readers), retain, scale, zero,
             )  # fmt: skip
+
+
+def _queues(of_cores: Sequence[str], readers: tuple[int, ...]) -> tuple[str, ...]:
+    """The queues that read a ring, those of its readers."""
+    return _alone(of_cores[readers[0]]) if len(readers) == 1 else tuple([of_cores[core] for core in readers])
 
 
 @lru_cache(maxsize=4096)
@@ -67,30 +72,30 @@ def layer_semaphores(cores: Cores | None) -> tuple[Semaphore, ...]:
 
 
 class Instance(NamedTuple):
-    """A ring or block of one core, or of a group that shares it; ``writer``, ``reader``: the cores whose queues do."""
+    """A ring or block of one core, or of a group that shares it; ``writer``, ``readers``: the cores whose queues do."""
 
     name: str
     memory: str
     address: int
     writer: int
-    reader: int
+    readers: tuple[int, ...]
 
 
 def _instances(frame: Frame, cores: Cores | None, plan: OperandPlan, slot: Slot) -> Iterator[Instance]:
     """One on a chip of one core; else one for each core, or in a shared memory for each tile that differs."""
     if cores is None:
-        yield Instance(frame.ring(plan.name), slot.memory, slot.address, 0, 0)
+        yield Instance(frame.ring(plan.name), slot.memory, slot.address, 0, (0,))
         return
     spread, count = cores.spread, range(cores.spread.cores)
     named = [(core, cores.name(plan, core), cores.leader(plan, core)) for core in count if cores.has(plan, core)]
     if slot.memory in spread.shared:
         for core, name, leader in named:
             if leader == core:
-                yield Instance(name, slot.memory, slot.copy(cores.group(plan, core)), core, core)
+                yield Instance(name, slot.memory, slot.copy(cores.group(plan, core)), core, cores.readers(plan, core))
         return
     memories = _instances_of(slot.memory, spread.cores)
     for core, name, leader in named:
-        yield Instance(name, memories[core], slot.address, leader, core)
+        yield Instance(name, memories[core], slot.address, leader, (core,))
 
 
 @lru_cache(maxsize=64)
@@ -105,12 +110,12 @@ def _added(
     """Accumulators that store engines take to add them up, and the sums of each core that others send to."""
     store: Lane = ("store", store_channel(frame.number, frame.problem.operand(OUT), frame.channels))
     for core, (made, writer, drain) in enumerate(lanes):
-        yield made._replace(reader=adding.reader(core)), writer, store
+        yield made._replace(readers=(adding.reader(core),)), writer, store
         if adding.children[core]:
             parent = adding.parent[core]
             is_root = parent == NOBODY
             name = f"{frame.ring(SUM)}[{core}]"
-            sums = Instance(name, made.memory, slot.copy(1), core, core if is_root else parent)
+            sums = Instance(name, made.memory, slot.copy(1), core, (core if is_root else parent,))
             yield sums, store, drain if is_root else store
 
 

@@ -2,7 +2,8 @@
 
 Rings and blocks that all cores have are called ``layer@operand[core]``; in a memory that cores share, cores with the
 same tile have one ring, named after the core that brings it. An operand that several cores need at a time is brought by
-one of them: it reads once and writes to the rings of all, whose free slots it waits for.
+one of them: it reads once and writes to the rings of all, whose free slots it waits for. Out of an on-chip memory over a
+network that carries each packet to one node every core reads for itself instead: a ring there has all of them as readers.
 """
 
 from __future__ import annotations
@@ -84,6 +85,14 @@ class Cores:
     def has(self, plan: OperandPlan, core: int) -> bool:
         """Whether a core has tiles of an operand."""
         return core in self._sharing[plan.name].cores
+
+    def readers(self, plan: OperandPlan, leader: int) -> tuple[int, ...]:
+        """The cores that take tiles out of the ring of an operand in a memory that all share: the one that brought
+        them, or each that needs them where each reads for itself."""
+        inner = next((other for other in self.problem.operands if other.beyond == plan.name), None)
+        if inner is None or self.shares(inner) or plan.operand == OUT:
+            return (leader,)
+        return self._sharing[plan.name].members[leader]
 
     def name(self, plan: OperandPlan, core: int) -> str:
         """What a core calls the ring or block of an operand, '' one that it has not."""

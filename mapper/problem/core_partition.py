@@ -30,8 +30,9 @@ def spread_of(problem: Problem, architecture: Architecture, loops: Sequence[tupl
     noc = architecture.noc
     assert noc is not None
     shared = frozenset(memory.name for memory in architecture.memories if memory.name not in noc.inside)
+    apart = frozenset(name for name in shared if not noc.multicast and architecture.memory(name).kind != "dram")
     parts = tuple(-(-problem.layer.dims[dim] // tile) for dim, tile in loops)
-    return Spread(noc.name, tuple(loops), parts, shared)
+    return Spread(noc.name, tuple(loops), parts, shared, apart)
 
 
 def unspreadable(problem: Problem, architecture: Architecture, node: MapNode, outer: Sequence[Loop]) -> str:

@@ -27,13 +27,15 @@ GROUPS = ("B", "M", "N", "K")
 class Spread:
     """A layer spread over the cores of a chip: (dim, tile of a core) outermost first, and into how many ``parts``.
 
-    ``axis``: the network's name; ``shared``: memories that all cores reach over it.
+    ``axis``: the network's name; ``shared``: memories that all cores reach over it; ``apart``: those of them out of
+    which each core reads for itself even where others need the same, since the network carries it to each alone.
     """
 
     axis: str
     loops: tuple[tuple[str, int], ...]
     parts: tuple[int, ...]
     shared: frozenset[str]
+    apart: frozenset[str] = frozenset()
 
     @property
     def cores(self) -> int:
@@ -74,16 +76,22 @@ class Problem:
         return plan.operand in self.external and not plan.beyond and plan.level in shared
 
     def copies(self, plan: OperandPlan) -> int:
-        """How many different tiles of an operand the cores have at a time; the others share one of them. What comes in
-        from a memory of its own every core moves by itself."""
+        """How many tiles of an operand the cores bring at a time; the others share one of them. What comes in from a
+        memory of its own, or from one out of which each reads for itself, every core moves by itself."""
         if self.spread is None:
             return 1
-        within = plan.operand != OUT and plan.home not in self.spread.shared
+        alone = plan.home not in self.spread.shared or plan.home in self.spread.apart
+        within = alone and plan.operand != OUT
         if self.engine == "copy" or plan.rows is not None or plan.name == ACC or within:
             return self.spread.cores
-        return prod(
-            parts for (dim, _), parts in zip(self.spread.loops, self.spread.parts, strict=True) if dim in plan.dims
-        )
+        return self.different(plan)
+
+    def different(self, plan: OperandPlan) -> int:
+        """How many different tiles of an operand the cores need at a time."""
+        if self.spread is None:
+            return 1
+        cut = zip(self.spread.loops, self.spread.parts, strict=True)
+        return prod(parts for (dim, _), parts in cut if dim in plan.dims)
 
     @property
     def adders(self) -> int:

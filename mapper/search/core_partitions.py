@@ -18,7 +18,7 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.network import Noc
 from mapper.cost.chip_rates import ChipCosts, drain_steps, fold_function, vector_time
 from mapper.cost.dram_contention import slowdown, together
-from mapper.cost.network_bounds import away_rate, away_tiles, link_rate
+from mapper.cost.network_bounds import away_rate, away_tiles, link_rate, sent_each
 from mapper.cost.partial_sums import least_after
 from mapper.problem.array_axes import array_shape
 from mapper.problem.core_partition import cuttable, spread_of
@@ -112,6 +112,7 @@ def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tupl
 def _at_homes(problem: Problem, chip: ChipCosts, noc: Noc) -> tuple[list[float], float, float]:
     """Reference cycles of every memory that tiles come from or go to; bytes into a core, and over the network."""
     at_memory: dict[tuple[str, bool], float] = {}
+    over_ports: dict[tuple[str, bool], float] = {}
     away: dict[tuple[str, bool], float] = {}
     into = crossing = 0.0
     used = problem.spread.cores if problem.spread is not None else 1
@@ -125,9 +126,13 @@ def _at_homes(problem: Problem, chip: ChipCosts, noc: Noc) -> tuple[list[float],
         if problem.crosses(plan):
             crossing += size * problem.share(plan, plan.home)
             into += 0 if write else size
+            sent = size * problem.share(plan, plan.home) * (1.0 if write else sent_each(noc, problem, plan))
+            over_ports[plan.home, write] = over_ports.get((plan.home, write), 0.0) + sent
             tiles = away_tiles(noc, plan.home, used, problem.share(plan, plan.home))
             away[plan.home, write] = away.get((plan.home, write), 0.0) + size * tiles
     terms = [count / chip.port_rate(memory, write=write) for (memory, write), count in at_memory.items()]
+    rate = link_rate(chip, noc)
+    terms += [size / (rate * len(noc.shared[memory])) for (memory, _), size in over_ports.items()]
     for (memory, _), size in away.items():
         beside = away_rate(chip, noc, memory)
         terms += [] if beside is None else [size / beside]
