@@ -1,8 +1,8 @@
 """Draws the plan of rooms from the imports of the code, and puts it into the page of the architecture.
 
-A room is what stands directly under ``archsim``, and ``mapper``. A room uses another one when a file of it imports from
-there, in any way that ``tests.tools.rooms`` knows. A room stands one floor above the highest room that it uses; rooms
-that use one another stand on one floor.
+A room is what stands directly under ``archsim``, and ``mapper``, which has rooms of its own: what stands directly under
+it. A room uses another one when a file of it imports from there, in any way that ``tests.tools.rooms`` knows. A room
+stands one floor above the highest room that it uses; rooms that use one another stand on one floor.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PAGE = "architecture.md"
 PLACE = "<!-- rooms -->"
+PLACE_OF_MAPPER = "<!-- rooms of the mapper -->"
 WIDTH, BOX, HIGH, GAP, FLOOR = 960, 132, 34, 22, 78
 HEAD = (
     '<svg class="plan" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
@@ -43,6 +44,11 @@ def uses(tree: Path) -> Uses:
     found = plan(tree)
     known = {room_of(module) for module in found.files} - DOORS
     return {each: frozenset(target for source, target in found.arrows() if source == each) for each in sorted(known)}
+
+
+def uses_in_mapper(tree: Path) -> Uses:
+    """Room inside ``mapper`` -> the others there that it imports from."""
+    return {each: frozenset(targets) for each, targets in sorted(plan(tree).rooms_of_mapper().items())}
 
 
 def reached(graph: Uses) -> Uses:
@@ -107,12 +113,13 @@ def _box(room: str, place: tuple[float, float]) -> str:
     )
 
 
-def listed(tree: Path, graph: Uses) -> str:
-    """The rooms as a table, from the highest floor down: what each is for, and what it uses."""
+def listed(folder: Path, graph: Uses) -> str:
+    """The rooms of a folder, which may stand beside it too, as a table, from the highest floor down: what each is for,
+    and what it uses."""
     height = floors(graph)
     rows = ["| floor | room | what it is for | uses |", "| ---: | --- | --- | --- |"]
     for room in sorted(graph, key=lambda name: (-height[name], name)):
-        place = tree / room if room == "mapper" else tree / "archsim" / room
+        place = folder.parent / room if room == "mapper" else folder / room
         file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
         about = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
         words = " ".join(about.partition("\n\n")[0].split()).replace("``", "`").replace("|", "\\|")
@@ -126,8 +133,9 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     if page.file.src_uri != PAGE:
         return markdown
     tree = Path(config.config_file_path).parent
-    graph = uses(tree)
-    return markdown.replace(
-        PLACE,
-        f'<div class="wide">{drawn(graph)}</div>\n\n{listed(tree, graph)}',
-    )
+    for place, folder, graph in (
+        (PLACE, tree / "archsim", uses(tree)),
+        (PLACE_OF_MAPPER, tree / "mapper", uses_in_mapper(tree)),
+    ):
+        markdown = markdown.replace(place, f'<div class="wide">{drawn(graph)}</div>\n\n{listed(folder, graph)}')
+    return markdown

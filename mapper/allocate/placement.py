@@ -1,4 +1,4 @@
-"""Where tensors lie: layouts (strides, border of zeros), lifetimes, and first-fit addresses."""
+"""Where tensors lie: layouts (strides, borders of zeros and their slabs), lifetimes, and first-fit addresses."""
 
 from __future__ import annotations
 

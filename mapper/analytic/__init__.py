@@ -1,1 +1,1 @@
-"""A whole model without a Program: expected cycles of its layers, and the counts of their actions."""
+"""What a whole model takes, without a Program: expected cycles of its layers and counts of their actions."""

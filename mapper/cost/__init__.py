@@ -1,1 +1,1 @@
-"""What mappings of a layer cost, to rank them by: figures for every cut of its dims at once."""
+"""What a mapping of a layer costs, to rank by: cycles, energy and bytes, of all cuts of its dims at once."""

@@ -1,1 +1,1 @@
-"""Mappings that are stated instead of searched: their checks and their cost."""
+"""Whether a mapping that a file states, or a cache has kept, is one of its problem, and what it costs."""

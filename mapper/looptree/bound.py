@@ -2,7 +2,7 @@
 
 Searched: all orders, keeps and tilings (in equal parts, rounded up) on the chip's explicit memories, one slot a tile.
 Not searched is the array, which lays products of dims over its fan-outs as no LoopTree does: of its streams and cycles,
-and of what else no mapping spares, the least is taken (``unspared``). Sums that leave the accumulators count as
+and of what else no mapping spares, the least is taken (``unavoidable``). Sums that leave the accumulators count as
 outputs in width. So no mapping of the layer is better, and the best one may be worse.
 """
 

@@ -1,1 +1,1 @@
-"""Lowering: from LoopTrees and placements to the Program."""
+"""Which commands carry a mapping out, in which queue and after which tokens: from LoopTrees to the Program."""

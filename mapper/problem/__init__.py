@@ -1,1 +1,1 @@
-"""One layer as a problem: what it asks of one engine, what a mapping may cut, and what a chip has for it."""
+"""What one layer asks of one engine: its dims, operands and memories, and the cuts that a mapping may make."""

@@ -1,4 +1,4 @@
-"""Which dims a dataflow spreads over the axes of an array, and constraints on that.
+"""An array as its dataflow sees it: its shape, which dims are spread over its axes, and constraints on that.
 
 A dim is spread over an axis by a command of which its tile is larger than one, so one that may not be is cut to tiles
 of one. A dataflow that spreads a dim which is never cut cannot obey: the array is left out, or the layer refused.

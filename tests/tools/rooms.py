@@ -57,6 +57,20 @@ class Plan:
         found = {(room(each.source), room(each.target)) for each in self.imports}
         return {(source, target) for source, target in found if source != target}
 
+    def rooms_of_mapper(self) -> dict[str, set[str]]:
+        """The rooms inside mapper/, each with those that it imports from."""
+        found: dict[str, set[str]] = {name: set() for name in map(mapper_room, self.files) if name}
+        for each in self.imports:
+            source, target = mapper_room(each.source), mapper_room(each.target)
+            if source and target and source != target:
+                found[source].add(target)
+        return found
+
+    def circles_in_mapper(self) -> list[list[str]]:
+        """Sets of rooms inside mapper/ that import from each other in a circle, each sorted."""
+        rooms = self.rooms_of_mapper()
+        return _circles(rooms, [(source, target) for source in rooms for target in rooms[source]])
+
     def loaded_with(self, module: str) -> set[str]:
         """The module, its packages, and all that is loaded with it since files import it at their top."""
         found: set[str] = set()
@@ -94,6 +108,12 @@ def room(module: str) -> str:
     """The room of a module: a package or a file directly under archsim/, or mapper."""
     parts = module.split(".")
     return parts[0] if parts[0] == "mapper" or len(parts) == 1 else parts[1]
+
+
+def mapper_room(module: str) -> str:
+    """The room of a module inside mapper/: a package or a file directly under it; '' for all others."""
+    package, _, path = module.partition(".")
+    return path.partition(".")[0] if package == "mapper" else ""
 
 
 def floor(name: str) -> int:

@@ -115,7 +115,22 @@ def test_the_plan_follows_imports_wherever_they_stand(tmp_path: Path) -> None:
         ("spec", "base"),
     ]
     assert plan.drawn(graph).count("<path") == 4 and plan.drawn(graph).count("<rect") == 5
-    assert "| 4 | `lab` | About lab. | base, ir, mapper |" in plan.listed(tree, graph)
+    assert "| 4 | `lab` | About lab. | base, ir, mapper |" in plan.listed(tree / "archsim", graph)
+
+
+def test_the_plan_of_the_mapper_is_of_its_own_rooms(tmp_path: Path) -> None:
+    plan = load("plan")
+    tree = write(
+        tmp_path,
+        mapper__cost__grid="",
+        mapper__search__space="from mapper.cost import grid\nfrom archsim.ir import nodes\n",
+        mapper__layers='"""One layer after another."""\ndef late():\n    import mapper.search.space\n',
+        archsim__ir__nodes="",
+    )
+    graph = plan.uses_in_mapper(tree)
+    assert graph == {"cost": frozenset(), "layers": frozenset({"search"}), "search": frozenset({"cost"})}
+    assert plan.arrows(graph) == [("layers", "search"), ("search", "cost")]
+    assert "| 2 | `layers` | One layer after another. | search |" in plan.listed(tree / "mapper", graph)
 
 
 def test_rooms_of_a_circle_share_a_floor() -> None:

@@ -33,6 +33,10 @@ def test_no_circle_of_files() -> None:
     assert plan().circles() == []
 
 
+def test_no_circle_of_rooms_inside_the_mapper() -> None:
+    assert plan().circles_in_mapper() == []
+
+
 def test_imports_inside_functions_save_start_up_time() -> None:
     """Each spares the file that has it a library or several files of ours; in cli/, which every command loads, one
     file is enough. The front door is made of such imports."""
@@ -64,6 +68,25 @@ def test_dataflows_are_pure_python() -> None:
     """Compiler and machine call them for every tile; they hold formulas alone."""
     files = [path for module, path in plan().files.items() if module.startswith("archsim.facts.dataflows.")]
     assert len(files) > 5 and not {name for path in files for name in outside(path)} & {"numpy", "numba", "simpy"}
+
+
+def test_a_circle_of_rooms_inside_the_mapper_is_found(tmp_path: Path) -> None:
+    """Where no files make one, and whatever kind of import closes it."""
+    for name, text in {
+        "mapper/cost/rates": "import mapper.options\n",
+        "mapper/cost/grid": "",
+        "mapper/lower/frame": "import mapper.cost.rates\n",
+        "mapper/lower/item": "",
+        "mapper/options": "def f():\n    import mapper.lower.item\n",
+        "mapper/layers": "import mapper.cost.grid\nimport mapper.lower.frame\nimport archsim.a\n",
+        "archsim/a": "",
+    }.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert plan(tmp_path).circles() == []
+    assert plan(tmp_path).circles_in_mapper() == [["cost", "lower", "options"]]
+    assert plan(tmp_path).rooms_of_mapper()["layers"] == {"cost", "lower"}
 
 
 def test_every_kind_of_import_is_read(tmp_path: Path) -> None:
