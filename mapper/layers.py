@@ -27,8 +27,8 @@ from mapper.problem.capacity import usable
 from mapper.problem.core_partition import on_cores
 from mapper.problem.operands import base_of, operand_dtype
 from mapper.problem.problem import Problem, build
-from mapper.search.core_partitions import spreads
 from mapper.search.exhaustive import best_of
+from mapper.search.promising_spreads import spreads
 
 EXTERNAL = ("weight", "input")  # kinds of tensors that no layer makes
 Barred = frozenset[str]

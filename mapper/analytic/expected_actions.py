@@ -22,8 +22,9 @@ from mapper.cost.chip_rates import drain_steps
 from mapper.cost.partial_sums import ways
 from mapper.lower.frame import Frame
 from mapper.lower.lookups import dims_lookup
+from mapper.lower.tile_moves import moves, repeats, tiles
 from mapper.problem.array_axes import array_shape
-from mapper.problem.geometry import Component, ranges, tiles_of
+from mapper.problem.geometry import tiles_of
 from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.problem.problem import nest_of
 
@@ -101,8 +102,8 @@ def _copy(frame: Frame, counts: Counts, words: Mapping[str, int], bursts: Mappin
     lead = {} if gathers else dict(frame.dims_region(leading, "", depth).strides)
     if not source.resident and not source.buffered:  # straight from DRAM: what lies in the padding is not read
         ends.pop(0)
-        again = 0 if source.cached else _repeats(frame, source, depth) * _each(frame, source, reads)
-        for _, touched, times in _classes(frame, source, depth, None):
+        again = 0 if source.cached else repeats(frame, source, depth) * _each(frame, source, reads)
+        for _, touched, times in tiles(frame, source, depth, None):
             size = prod(touched) * source.element_bytes
             counts[reads, "read_bytes"] += size * times * again
             counts[reads, "read_accesses"] += -(-size // bursts[reads]) * times * again if reads in bursts else 0
@@ -125,7 +126,7 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
     outwards, inwards = ("write", "read") if plan.operand == OUT else ("read", "write")
     near, far = frame.slot_strides(plan), frame.far_strides(plan)
     lead = near if outwards == "write" else far
-    for filled, inside, times in _moved(frame, plan):
+    for filled, inside, times in moves(frame, plan):
         if plan.home in words:
             _touch(
                 counts, plan.home, outwards, inside, far, plan.element_bytes, words[plan.home], times * at_home, lead
@@ -138,26 +139,11 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
         _touch(counts, plan.level, inwards, filled, near, plan.element_bytes, words[plan.level], times * at_level)
 
 
-def _moved(frame: Frame, plan: OperandPlan) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
-    """(positions per component of a tile, those that are moved, how often) over all moves of an operand."""
-    depth, sliding = frame.keeps[plan.name]
-    repeats = _repeats(frame, plan, depth)
-    slid = frame.loops[depth - 1].dim if sliding else None
-    for filled, touched, count in _classes(frame, plan, depth, slid):
-        yield filled, filled if plan.beyond else touched, count * repeats
-
-
 def far_moves(frame: Frame, plan: OperandPlan) -> Iterator[tuple[int, int]]:
     """(bytes, how often) of an operand's moves, as the memory beyond its edge sees them."""
     each = _each(frame, plan, plan.home)
-    for _, inside, times in _moved(frame, plan):
+    for _, inside, times in moves(frame, plan):
         yield prod(inside) * plan.element_bytes, times * each
-
-
-def _repeats(frame: Frame, plan: OperandPlan, depth: int) -> int:
-    """Trips of the loops in time above ``depth`` that do not move the operand."""
-    timed = range(frame.spread, depth)
-    return prod(frame.trips(at) for at in timed if frame.loops[at].dim not in plan.dims)
 
 
 def _each(frame: Frame, plan: OperandPlan, memory: str) -> int:
@@ -166,28 +152,8 @@ def _each(frame: Frame, plan: OperandPlan, memory: str) -> int:
     problem, spread = frame.problem, frame.problem.spread
     if spread is None:
         return 1
-    moved = problem.copies(plan) if memory in spread.shared else problem.having(plan)
-    return moved // problem.different(plan)
-
-
-def _classes(
-    frame: Frame, plan: OperandPlan, depth: int, slid: str | None
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
-    """(positions per component, those inside the tensor, how often) over the operand's tiles."""
-    per_part = [_part_classes(frame, part, depth, slid) for part in frame.parts[plan.name]]
-    for combo in product(*per_part):
-        filled, touched = zip(*(sizes for sizes, _ in combo), strict=True) if combo else ((), ())
-        yield filled, touched, prod(times for _, times in combo)
-
-
-def _part_classes(frame: Frame, part: Component, depth: int, slid: str | None) -> list[tuple[tuple[int, int], int]]:
-    cut = frame.cut(depth)
-    dim = next((name for name, _ in part.terms if name in cut), None)
-    slides = dim is not None and dim == slid
-    strip = frame.strip(slid, depth) if slid is not None else 0
-    reach = frame.reach(dim) if dim is not None else 0
-    filled, touched = ranges(part, dim, cut.get(dim or "", 0), frame.dims, slides, strip, reach)
-    return list(Counter(zip(filled.tolist(), touched.tolist(), strict=True)).items())
+    having = problem.having(plan)
+    return (min(problem.copies(plan), having) if memory in spread.shared else having) // problem.different(plan)
 
 
 def _tiles(frame: Frame, dims: tuple[str, ...], depth: int) -> Iterator[tuple[dict[str, int], int, str]]:
@@ -253,7 +219,7 @@ def _adding(frame: Frame, counts: Counts, words: Mapping[str, int], dma: str, dt
         return
     way = next(way for way in ways(adders) if way.name == frame.way)
     strides, word = frame.slot_strides(plan), words[plan.level]
-    for sizes, _, count in _classes(frame, plan, frame.keeps[ACC][0], None):
+    for sizes, _, count in tiles(frame, plan, frame.keeps[ACC][0], None):
         for direction, times in (("read", way.copies + 2 * (adders - 1)), ("write", way.copies + adders - 1)):
             _touch(counts, plan.level, direction, sizes, strides, plan.element_bytes, word, count * times)
         counts[dma, combining(dtype)] += prod(sizes) * count * (adders - 1)

@@ -5,7 +5,7 @@ A loop order lists groups, outermost first: M stands for all loops over M's dims
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import prod
@@ -162,10 +162,12 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
         relevant = get("trips") / (get("before") * get("after"))
         moves = moves * relevant * repeats
         inside = inside | (get("moves") > 0)
-    run, slot_bytes = _run(grid, plan, order[:depth]), _slot_bytes(grid, plan, order[:depth], slot)
+    parts = grid.geometry.parts[plan.name]
+    sizes = [_sizes(grid, part, order[:depth]) for part in parts]
     slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(())
     beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
-    figures = (slot, filled, beyond, first, moves, slides, run, slot_bytes, again, slots)
+    run, held = contiguous_run(plan, parts, sizes), slot_bytes(grid.problem, plan, parts, sizes)
+    figures = (slot, filled, beyond, first, moves, slides, run, held, again, slots)
     return Traffic(*(np.broadcast_to(figure, grid.shape) for figure in figures))
 
 
@@ -174,23 +176,23 @@ def _is_counted_within(group: str, order: tuple[str, ...], depth: int) -> bool:
     return group.endswith(STRIPS) and order.index(group[0]) < depth
 
 
-def _slot_bytes(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...], slot: Reals) -> Reals:
-    parts = grid.geometry.parts[plan.name]
-    padded = slot_padding(parts, grid.problem.layer.dims, plan.element_bytes, plan.pad_bytes)
+def slot_bytes(problem: Problem, plan: OperandPlan, parts: Sequence[Component], sizes: Sequence[Reals]) -> Reals:
+    """Bytes of a slot whose components have so many positions, with the padding of its rows."""
+    padded = slot_padding(tuple(parts), problem.layer.dims, plan.element_bytes, plan.pad_bytes)
+    slot: Reals = prod(sizes, start=np.ones(())) * plan.element_bytes
     if not padded.pad_bytes:
-        return slot * plan.element_bytes
-    rows = slot / _sizes(grid, parts[padded.row_axis], cut_groups)
-    return slot * plan.element_bytes + rows * padded.pad_bytes
+        return slot
+    return slot + prod(sizes[: padded.row_axis], start=np.ones(())) * padded.pad_bytes
 
 
-def _run(grid: Grid, plan: OperandPlan, cut_groups: tuple[str, ...]) -> Reals:
-    """Contiguous elements of a tile in DRAM: innermost components join while each steps by what lies inside it."""
+def contiguous_run(plan: OperandPlan, parts: Sequence[Component], sizes: Sequence[Reals]) -> Reals:
+    """Contiguous elements of a tile in DRAM: innermost components join while each steps by what lies inside it. 0 where
+    that is not known, since padding may cut the tile."""
     run = np.ones(())
     joined = np.ones((), dtype=bool)
-    for part in reversed(grid.geometry.parts[plan.name]):
+    for part, size in zip(reversed(parts), reversed(sizes), strict=True):
         if not part.terms:
             continue
-        size = _sizes(grid, part, cut_groups)
         joined = joined & ((plan.strides[part.axis] * part.unit == run) | (size == 1))
         if part.clip is not None:
             return np.where(joined, 0.0, run)

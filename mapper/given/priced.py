@@ -13,18 +13,17 @@ import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping
 from mapper.cost.chip_rates import ChipCosts
-from mapper.cost.grid import Grid, Traffic
+from mapper.cost.grid import Grid, Traffic, contiguous_run, slot_bytes
 from mapper.cost.grid_cost import Costs, held_bytes
 from mapper.cost.tile_shares import geometry
 from mapper.cost.unit_cycles import work
 from mapper.lower.collisions import slowdown
 from mapper.lower.frame import Frame
+from mapper.lower.tile_moves import first_tile, moves_below, repeats
 from mapper.problem.core_partition import of_core
 from mapper.problem.cuts import Cut
-from mapper.problem.geometry import Component, ranges, slot_padding, slot_sizes
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import GROUPS, Problem
-from mapper.problem.strides import block_bytes
 
 CELL = 0
 
@@ -59,41 +58,28 @@ def _grid(frame: Frame) -> Grid:
 
 
 def _depth(frame: Frame, plan: OperandPlan) -> tuple[int, bool]:
-    """(loops above the operand, whether it slides); what is not kept has its tile below all loops."""
-    if plan.name in frame.keeps and not plan.resident:
+    """(loops above the operand, whether it slides); what is not kept has its tile below the last loop that moves it."""
+    if plan.name in frame.keeps and not plan.resident and plan.buffered:
         return frame.keeps[plan.name]
-    return len(frame.loops), False
+    moving = [at for at, loop in enumerate(frame.loops) if loop.dim in plan.dims]
+    return (moving[-1] + 1 if moving else 0), False
 
 
 def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
-    problem = frame.problem
+    problem, parts = frame.problem, frame.parts[plan.name]
     depth, sliding = _depth(frame, plan)
-    above = frame.loops[:depth]
-    if plan.resident or not plan.buffered:
-        moving = [number for number, loop in enumerate(above) if loop.dim in plan.dims]
-        above = above[: moving[-1] + 1 if moving else 0]
-    parts = frame.parts[plan.name]
-    slid = above[-1].dim if sliding else None
-    tiles = {**problem.dims, **{loop.dim: loop.tile for loop in above}}
-    cut = {loop.dim: loop.tile for loop in above}
-    strip = frame.strip(slid, len(above)) if slid is not None else 0
-    sums = [_sums(part, cut, problem, slid, strip) for part in parts]
-    again = prod(frame.trips(at) for at, loop in enumerate(above) if loop.dim not in plan.dims)
-    moves = prod(frame.trips(at) for at in range(len(above)))
-    slot = prod(part.size(tiles) for part in parts)
-    padded = slot_padding(parts, problem.layer.dims, plan.element_bytes, plan.pad_bytes)
-    held = block_bytes(slot_sizes(parts, tiles), plan.element_bytes, padded)
-    filled, touched, first = (prod(column) for column in zip(*sums, strict=True)) if sums else (1, 1, 1)
+    found = list(moves_below(frame, plan, depth, sliding))
+    sizes = [_cell(part.size(frame.tiles(depth))) for part in parts]
     return Traffic(
-        slot=_cell(slot),
-        filled=_cell(filled * again),
-        touched=_cell((filled if plan.beyond else touched) * again),
-        first=_cell(first),
-        moves=_cell(moves),
+        slot=prod(sizes, start=_cell(1)),
+        filled=_cell(sum(prod(each.filled) * each.times for each in found)),
+        touched=_cell(sum(prod(each.moved) * each.times for each in found)),
+        first=_cell(first_tile(frame, plan, depth, frame.loops[depth - 1].dim if sliding else None)),
+        moves=_cell(sum(each.times for each in found)),
         slides=np.full((1,) * len(GROUPS), sliding),
-        run=_cell(_run(parts, plan, tiles)),
-        slot_bytes=_cell(held),
-        again=_cell(again),
+        run=contiguous_run(plan, parts, sizes) * _cell(1),
+        slot_bytes=slot_bytes(problem, plan, parts, sizes) * _cell(1),
+        again=_cell(repeats(frame, plan, depth)),
         slots=_cell(_slots(frame, plan)),
     )
 
@@ -102,30 +88,6 @@ def _slots(frame: Frame, plan: OperandPlan) -> int:
     nodes = frame.mapping.nodes
     kept = (node for node in nodes if isinstance(node, Keep))
     return next((node.slots for node in kept if frame.problem.kept(node.operand, node.level) == plan), 0)
-
-
-def _sums(
-    part: Component, cut: Mapping[str, int], problem: Problem, slid: str | None, strip: int
-) -> tuple[int, int, int]:
-    """(filled, touched, touched by the first) over the tiles of a component."""
-    dim = next((name for name, _ in part.terms if name in cut and cut[name] < problem.dims[name]), None)
-    filled, touched = ranges(part, dim, cut.get(dim or "", 0), problem.dims, dim is not None and dim == slid, strip)
-    return int(filled.sum()), int(touched.sum()), int(touched[0])
-
-
-def _run(parts: tuple[Component, ...], plan: OperandPlan, tiles: Mapping[str, int]) -> int:
-    """Contiguous elements of a tile in DRAM, 0 where padding may cut it: as the grid has it."""
-    run = 1
-    joined = True
-    for part in reversed(parts):
-        if not part.terms:
-            continue
-        size = part.size(tiles)
-        joined = joined and (plan.strides[part.axis] * part.unit == run or size == 1)
-        if part.clip is not None:
-            return 0 if joined else run
-        run = run * size if joined else run
-    return run
 
 
 def _cell(value: float) -> np.ndarray:

@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
+from mapper.problem import geometry
+
 Coordinate = tuple[tuple[str, int], ...]  # sum of dim x step: (("p", 2), ("r", 1)) is 2 p + r
 
 
@@ -56,7 +58,7 @@ class Einsum:
 
 def span(coordinate: Coordinate, tile: Mapping[str, int]) -> int:
     """Values from the first to the last one that a tile touches along a coordinate."""
-    return sum((tile[dim] - 1) * step for dim, step in coordinate) + 1
+    return geometry.positions(coordinate, tile)
 
 
 def touched(coordinate: Coordinate, tile: Mapping[str, int]) -> int:

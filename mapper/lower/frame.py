@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -129,19 +129,20 @@ class Frame:
 
     def part_extent(self, part: Component, depth: int, skip: int, name: str) -> Extent:
         """Clamped positions of a component (less ``skip`` kept ones) below ``depth`` loops."""
-        cut = self.cut(depth)
-        dims = self.dims
-        choices = []
+        cut, dims, choices = self.cut(depth), self.dims, []
         for dim, coef in part.terms:
-            full = Affine(coef * (cut.get(dim, dims[dim]) - 1))
-            options = [full]
+            options = [(cut.get(dim, dims[dim]), Affine(0))]
             reach = self.reach(dim)
             if dim in cut and (dims[dim] % cut[dim] or dims[dim] % reach):
-                options.append(Affine(coef * (dims[dim] - 1), self.starts({dim: -coef}, depth)))
+                options.append((dims[dim], Affine(0, self.starts({dim: -coef}, depth))))
             if dim in cut and reach < dims[dim] and reach % cut[dim]:
-                options.append(Affine(coef * (reach - 1), self.starts({dim: -coef}, depth, self.spread)))
+                options.append((reach, Affine(0, self.starts({dim: -coef}, depth, self.spread))))
             choices.append(options)
-        sums = [_sum(combo, 1 - skip) for combo in product(*choices)] if choices else [Affine(1 - skip)]
+        names = [dim for dim, _ in part.terms]
+        sums = []
+        for combo in product(*choices):
+            covered = part.size(dict(zip(names, [size for size, _ in combo], strict=True)))
+            sums.append(_sum([start for _, start in combo], covered - skip))
         return Extent(name, sums[0].const, (*sums[1:], *self._emptied(part, depth, sums[0].const)))
 
     def _emptied(self, part: Component, depth: int, size: int) -> Iterator[Affine]:
@@ -291,7 +292,7 @@ class Frame:
         return 0, 0
 
 
-def _sum(parts: tuple[Affine, ...], const: int) -> Affine:
+def _sum(parts: Sequence[Affine], const: int) -> Affine:
     terms: dict[str, int] = {}
     for part in parts:
         const += part.const

@@ -2,8 +2,8 @@
 
 Rings and blocks that all cores have are called ``layer@operand[core]``; in a memory that cores share, cores with the
 same tile have one ring, named after the core that brings it. An operand that several cores need at a time is brought by
-one of them: it reads once and writes to the rings of all, whose free slots it waits for. Out of an on-chip memory over a
-network that carries each packet to one node every core reads for itself instead: a ring there has all of them as readers.
+one of them: it reads once and writes to the rings of all, whose free slots it waits for. Where the network carries each
+packet to one node, every core reads for itself out of an on-chip memory: a ring there has all of them as readers.
 """
 
 from __future__ import annotations

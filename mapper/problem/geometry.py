@@ -17,7 +17,16 @@ from archsim.ir.workload import Axis
 from mapper.problem.strides import Padding, padding
 
 Counts = NDArray[np.int64]
+Terms = tuple[tuple[str, int], ...]  # of a sum over dims: each with how far one index of it moves on
 SPLITS = 4096  # axes whose components are remembered: those of a model's layers, from one design to the next
+
+
+def positions(terms: Terms, tile: Mapping[str, int]) -> int:
+    """How many positions along an axis a tile of dims covers, from the first to the last.
+
+    The one place where this is said: what the search ranks by, what is counted, and what moves all follow from it.
+    """
+    return sum([coef * (tile[dim] - 1) for dim, coef in terms]) + 1
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ class Component:
 
     def size(self, tiles: Mapping[str, int]) -> int:
         """Positions covered by a tile."""
-        return sum([coef * (tiles[dim] - 1) for dim, coef in self.terms]) + 1
+        return positions(self.terms, tiles)
 
     def tiled_dim(self, whole: frozenset[str]) -> str | None:
         """The one dim of this component that loops may cut, if any."""

@@ -117,16 +117,22 @@ class Problem:
         """The same of bytes that cores move in all, where some have less than the first: what counts in bounds."""
         if self.spread is None or memory not in self.spread.shared:
             return 1.0
-        shares = self.copies(plan) == self.spread.cores
-        cut = ((dim, tile) for dim, tile in self.spread.loops if shares or dim in plan.dims)
-        return prod(self.layer.dims[dim] / tile for dim, tile in cut)
+        return prod(self.layer.dims[dim] / tile for dim, tile in self._moved_apart(plan))
+
+    def _moved_apart(self, plan: OperandPlan) -> Iterator[tuple[str, int]]:
+        """Of the loops that spread the layer those whose iterations each move an operand: all where every core does
+        that has it."""
+        assert self.spread is not None
+        each = self.copies(plan) == self.spread.cores
+        for dim, tile in self.spread.loops:
+            if dim in plan.dims or (each and not (plan.operand in (OUT, BIAS) and dim in self.groups["K"])):
+                yield dim, tile
 
     def whole_parts(self, plan: OperandPlan, memory: str) -> int:
         """How many different tiles of an operand a memory serves for cores that have as much as the first."""
         if self.spread is None or memory not in self.spread.shared:
             return 1
-        shares = self.copies(plan) == self.spread.cores
-        return prod(self.layer.dims[dim] // tile for dim, tile in self.spread.loops if shares or dim in plan.dims)
+        return prod(self.layer.dims[dim] // tile for dim, tile in self._moved_apart(plan))
 
     def engines_of(self, plan: OperandPlan) -> str:
         """Which cores' engines bring an operand: '' for every core's own, else those of one core for each tile."""

@@ -33,7 +33,7 @@ from mapper.options import Given, resolve_dtypes
 from mapper.problem.core_partition import cuttable, spread_of
 from mapper.problem.operands import ACC, OUT
 from mapper.problem.problem import Problem
-from mapper.search.core_partitions import spreads
+from mapper.search.promising_spreads import spreads
 from tests.laws.many_cores import CHIP, grid
 from tests.tools.agreement import assert_agreement
 from tests.tools.layers import Net

@@ -21,7 +21,7 @@ from archsim.spec.architecture import Architecture
 from mapper.compile import Options, compile_model
 from mapper.problem.capacity import least_size, usable
 from mapper.problem.problem import Problem, Spread
-from mapper.search.core_partitions import spreads
+from mapper.search.promising_spreads import spreads
 from tests.laws.test_cores_laws import networked
 from tests.tools.layers import Net, small_chip
 
