@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from archsim.base.errors import ProgramError
+from archsim.facts.noc.port_turns import turn
 from archsim.facts.noc.topology import Topology
 from archsim.ir.activity import LinkFlits, NocStats
 from archsim.noc.network import NetworkStats
@@ -84,11 +85,7 @@ class Fabric:
         return self.model.node(core)
 
     def port(self, memory: str, address: int) -> int:
-        """The node through which ``address`` of a memory above goes.
-
-        Ports take turns, a message long each: of the message's number, the digits in base ports are added up, so that
-        strides of a power of it do not meet at one port.
-        """
+        """The node through which ``address`` of a memory above goes."""
         block = memory, address // self.message_bytes
         port = self._port_of.get(block)
         if port is None:
@@ -191,15 +188,6 @@ class Fabric:
             elif batch.request is not None:
                 found.append(MessageBatch((batch.request,)))
         return self.model.load(*found) if found else None
-
-
-def turn(block: int, ports: int) -> int:
-    """Whose turn a block is: the sum of its number's digits in base ``ports``."""
-    number = 0
-    while block and ports > 1:
-        block, digit = divmod(block, ports)
-        number += digit
-    return number % ports
 
 
 def _away(message: Message) -> Message:

@@ -13,7 +13,8 @@ import numpy as np
 
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
-from mapper.cost.network_bounds import network_terms, passage, trip
+from mapper.cost.network_bounds import link_rate, network_terms, trip
+from mapper.cost.network_ports import passage
 from mapper.cost.partial_sums import adding
 from mapper.cost.unit_cycles import Work
 from mapper.problem.channels import load_channel
@@ -130,10 +131,18 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow,
     else:
         begun = begun + _descriptors(chip, plan, flow, flow.first)
         runs = _descriptors(chip, plan, flow, flow.touched)
-    sent = flow.moves * passage(chip, problem, plan, flow.filled / np.maximum(flow.moves, 1.0))
+    sent = flow.moves * _passage(chip, problem, plan, flow.filled / np.maximum(flow.moves, 1.0))
     total = np.maximum(np.maximum(pin + flow.moves * waited, stream), sent) + runs + flow.moves * beside
-    begun = np.maximum(begun, passage(chip, problem, plan, flow.first))
+    begun = np.maximum(begun, _passage(chip, problem, plan, flow.first))
     return np.maximum(total, flow.moves * chip.edge), np.maximum(begun + waited + beside, chip.edge)
+
+
+def _passage(chip: ChipCosts, problem: Problem, plan: OperandPlan, elements: Reals) -> Reals:
+    """Cycles of a tile over the network; 0 for what does not cross it, and in bounds, since a message may be short."""
+    noc = chip.architecture.noc
+    if noc is None or not chip.opens or not problem.crosses(plan):
+        return np.zeros(())
+    return passage(noc, problem, plan, elements, link_rate(chip, noc))
 
 
 def _descriptors(chip: ChipCosts, plan: OperandPlan, flow: Flow, elements: Reals) -> Reals:

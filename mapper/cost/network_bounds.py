@@ -4,15 +4,14 @@ the links between chips beside those ports."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 from math import prod
-from statistics import NormalDist
 
 import numpy as np
 
 from archsim.spec.network import Noc
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
+from mapper.cost.network_ports import behind_others
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import Problem
 
@@ -52,8 +51,11 @@ def network_terms(
             _add(away, plan, "in", size * away_tiles(noc, plan.home, problem.spread.cores, total))
     found = {f"{noc.name} into a core": into / rate, f"{noc.name} out of a core": np.maximum(out_of, sent) / rate}
     for (memory, way), size in ports.items():
-        late = _behind_others(chip, problem, memory, moved) if way == "out" else NONE
-        found[f"{noc.name} {way} of {memory}"] = size / (rate * len(noc.shared[memory])) + late
+        found[f"{noc.name} {way} of {memory}"] = size / (rate * len(noc.shared[memory]))
+        if chip.opens:
+            plans = problem.loads if way == "out" else problem.stores
+            crossing = [plan for plan in plans if plan.home == memory and problem.crosses(plan)]
+            found[f"{noc.name} {way} of {memory}"] += behind_others(noc, problem, crossing, moved, rate)
     for (memory, way), size in away.items():
         beside = away_rate(chip, noc, memory)
         if beside is not None:
@@ -78,57 +80,10 @@ def trip(chip: ChipCosts, problem: Problem, plan: OperandPlan, *, both_ways: boo
     return ways * cycles / chip.scale(noc)
 
 
-def _behind_others(chip: ChipCosts, problem: Problem, memory: str, moved: Mapping[str, Flow]) -> Reals:
-    """Reference cycles that the last port of a shared memory is behind the others, summed up over a layer's steps; 0 in
-    bounds.
-
-    The messages of a tile go to one port after the other, the first to any. So those of a round that are not enough for
-    all ports meet by chance with those of other tiles. In a step, in which each operand that the memory sends has a
-    tile or several, cores wait for the last port: about as late as the largest of so many normal variables with the
-    variance of what a port sends.
-    """
-    noc = chip.architecture.noc
-    assert noc is not None
-    plans = [plan for plan in problem.loads if plan.home == memory and problem.crosses(plan)]
-    if not chip.opens or not plans:
-        return NONE
-    ports, rate = len(noc.shared[memory]), link_rate(chip, noc)
-    moves = [np.maximum(moved[plan.name].moves, 1.0) for plan in plans]
-    steps, variance = reduce(np.minimum, moves), np.zeros(())
-    for plan, times in zip(plans, moves, strict=True):
-        tile = moved[plan.name].filled * plan.element_bytes / times
-        odd = np.ceil(tile / noc.message_bytes) % ports / ports
-        message = np.minimum(tile, noc.message_bytes) * (_alike(noc, problem, plan) / rate)
-        variance = variance + times / steps * problem.different(plan) * odd * (1 - odd) * message**2
-    found: Reals = steps * np.sqrt(variance) * NormalDist().inv_cdf((ports - 0.375) / (ports + 0.25))
-    return found
-
-
 def sent_each(noc: Noc, problem: Problem, plan: OperandPlan) -> float:
     """How often a shared memory sends what is brought once for several cores: once where the network copies it, else to
     each of them."""
     return 1.0 if noc.multicast else max(1.0, problem.having(plan) / problem.copies(plan))
-
-
-def _alike(noc: Noc, problem: Problem, plan: OperandPlan) -> float:
-    """How often a port sends the same message at about the same time, since cores that need the same are in step."""
-    return 1.0 if noc.multicast else max(1.0, problem.having(plan) / problem.different(plan))
-
-
-def passage(chip: ChipCosts, problem: Problem, plan: OperandPlan, elements: Reals) -> Reals:
-    """Reference cycles in which a tile of ``elements`` that a shared memory sends has passed the network's ends.
-
-    It goes in messages, each out of one port: where the network does not copy what it carries, the port sends a message
-    once for each core that gets it. And every core takes the whole tile in over one link. 0 for what does not cross the
-    network, and in bounds, since a message may be short.
-    """
-    noc = chip.architecture.noc
-    if noc is None or not chip.opens or not problem.crosses(plan):
-        return NONE
-    rate, size = link_rate(chip, noc), elements * plan.element_bytes
-    in_turn = np.ceil(size / noc.message_bytes / len(noc.shared[plan.home]))
-    found: Reals = np.maximum(in_turn * np.minimum(size, noc.message_bytes) * _alike(noc, problem, plan), size) / rate
-    return found
 
 
 def link_rate(chip: ChipCosts, noc: Noc) -> float:

@@ -10,11 +10,11 @@ import pytest
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import ControllerPolicy
+from archsim.facts.noc.port_turns import turn
 from archsim.lab.run.offchip import outer_rates
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import DramModel, Transfer
-from archsim.noc.fabric import turn
 from archsim.spec.load import load
 from mapper.cost.dram_contention import SHARPNESS, together
 

@@ -100,7 +100,16 @@ def test_every_folder_has_its_kind() -> None:
 HELPERS = {  # beside the extensions of a package of the tree
     "dataflows": {"catalogue", "fold", "systolic"},
     "passes": {"manager"},
-    "search": {"catalogue", "promising_spreads", "mapping_cache", "reason", "space", "table_cache", "templates", "ties"},
+    "search": {
+        "catalogue",
+        "promising_spreads",
+        "mapping_cache",
+        "reason",
+        "space",
+        "table_cache",
+        "templates",
+        "ties",
+    },
     "policies": {"catalogue"},
     "explore": {"catalogue", "learner", "problem"},
 }
