@@ -14,7 +14,7 @@ import numpy as np
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
 from mapper.cost.network_bounds import link_rate, network_terms, trip
-from mapper.cost.network_ports import passage
+from mapper.cost.network_loads import passage
 from mapper.cost.partial_sums import adding
 from mapper.cost.unit_cycles import Work
 from mapper.problem.channels import load_channel

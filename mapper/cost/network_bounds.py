@@ -11,7 +11,7 @@ import numpy as np
 from archsim.spec.network import Noc
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
-from mapper.cost.network_ports import behind_others
+from mapper.cost.network_loads import carried
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import Problem
 
@@ -55,7 +55,7 @@ def network_terms(
         if chip.opens:
             plans = problem.loads if way == "out" else problem.stores
             crossing = [plan for plan in plans if plan.home == memory and problem.crosses(plan)]
-            found[f"{noc.name} {way} of {memory}"] += behind_others(noc, problem, crossing, moved, rate)
+            found[f"{noc.name} {way} of {memory}"] = carried(noc, problem, crossing, moved, rate)
     for (memory, way), size in away.items():
         beside = away_rate(chip, noc, memory)
         if beside is not None:

@@ -1,0 +1,195 @@
+"""How unevenly cores use the links of a network and the ports of a memory that they share, to rank mappings by.
+
+A tile goes in messages, each through the port whose turn its first byte's address is (``archsim.facts.noc.port_turns``)
+and over the links that the routes say, the tables that the machine uses too. Where tiles of a tensor begin follows from
+how the layer is spread over cores: many small ones may begin in the same few messages' room, and then all of them go
+through the same few ports and over the links around them. Where tiles of a ring begin nobody knows yet; there they are
+taken to use all ports, and to meet by chance. None of this counts in bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, reduce
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archsim.base.arrays import IntArray
+from archsim.facts.noc.port_turns import turns
+from archsim.spec import topology
+from archsim.spec.network import Noc
+from mapper.cost.grid import Flow, Reals
+from mapper.problem.operands import OUT, OperandPlan
+from mapper.problem.problem import Problem
+
+OFTEN = 4  # times that each port has its turn at least, where tiles that use all ports are dealt to them
+
+
+def carried(noc: Noc, problem: Problem, plans: Sequence[OperandPlan], moved: Mapping[str, Flow], rate: float) -> Reals:
+    """Cycles that the busiest link or port works over a whole layer for the tiles that a shared memory sends, or takes.
+
+    ``plans``: the operands of these; ``rate``: bytes of a cycle over a link. In a step, in which each operand has a
+    tile or several, cores wait for the port that is last: about as late as the largest of so many normal variables with
+    the variance of what a port sends of tiles whose messages meet by chance, which are those of a round that are not
+    enough for all ports.
+    """
+    ports, total = len(noc.shared[plans[0].home]), np.zeros(())
+    moves = [np.maximum(moved[plan.name].moves, 1.0) for plan in plans]
+    steps, variance = reduce(np.minimum, moves), np.zeros(())
+    for plan, times in zip(plans, moves, strict=True):
+        tile = moved[plan.name].filled * plan.element_bytes / times
+        total = total + times * _step(noc, problem, plan, tile) / rate
+        if plan.beyond:
+            odd = np.ceil(tile / noc.message_bytes) % ports / ports
+            message = np.minimum(tile, noc.message_bytes) * (_alike(noc, problem, plan) / rate)
+            variance = variance + times / steps * problem.different(plan) * odd * (1 - odd) * message**2
+    found: Reals = total + steps * np.sqrt(variance) * NormalDist().inv_cdf((ports - 0.375) / (ports + 0.25))
+    return found
+
+
+def passage(noc: Noc, problem: Problem, plan: OperandPlan, elements: Reals, rate: float) -> Reals:
+    """Cycles in which tiles of ``elements`` that cores move at a time have passed the network.
+
+    Where it does not copy what it carries, a port sends a message once for each core that gets it.
+    """
+    size, ports = elements * plan.element_bytes, len(noc.shared[plan.home])
+    in_turn = np.ceil(size / noc.message_bytes / ports) * _alike(noc, problem, plan)
+    found: Reals = np.maximum(in_turn * np.minimum(size, noc.message_bytes), _step(noc, problem, plan, size)) / rate
+    return found
+
+
+def _alike(noc: Noc, problem: Problem, plan: OperandPlan) -> float:
+    """How often a port sends the same message at about the same time, since cores that need the same are in step."""
+    if noc.multicast or plan.operand == OUT:
+        return 1.0
+    return max(1.0, problem.having(plan) / problem.different(plan))
+
+
+def _step(noc: Noc, problem: Problem, plan: OperandPlan, tile_bytes: Reals) -> Reals:
+    """Bytes over the busiest link or port where each core that has tiles of an operand moves one."""
+    ways, pattern = _ways_of(noc), _pattern(problem, plan)
+    all_ports = ways.busiest(plan.home, pattern, spread_out=True)
+    if plan.beyond or plan.rows is not None:
+        return tile_bytes * all_ports
+    few = ways.busiest(plan.home, pattern, spread_out=False)
+    messages = np.clip(np.ceil(tile_bytes / noc.message_bytes), 1, len(noc.shared[plan.home]))
+    found: Reals = tile_bytes * np.maximum(all_ports, few / messages)
+    return found
+
+
+class Pattern(NamedTuple):
+    """Which tile of an operand each core has, and where tiles begin.
+
+    ``parts`` of each spread dim; ``steps``: bytes from one part's tile to the next one's; ``moved``: whether the dim
+    moves the operand; ``writes``: whether cores send.
+    """
+
+    parts: tuple[int, ...]
+    steps: tuple[int, ...]
+    moved: tuple[bool, ...]
+    writes: bool
+
+
+def _pattern(problem: Problem, plan: OperandPlan) -> Pattern:
+    assert problem.spread is not None
+    steps = []
+    for dim, tile in problem.spread.loops:
+        along = zip(plan.axes, plan.strides, strict=True)
+        step = sum(stride * coef for axis, stride in along for name, coef in axis.terms if name == dim)
+        steps.append(step * tile * plan.element_bytes)
+    moved = tuple([dim in plan.dims for dim, _ in problem.spread.loops])
+    return Pattern(problem.spread.parts, tuple(steps), moved, plan.operand == OUT)
+
+
+class LinkWays:
+    """The links between all ports of shared memories and all cores of a network: ids of links, those from and to nodes
+    among them, a flit of which takes so many ``periods`` of its."""
+
+    def __init__(self, noc: Noc) -> None:
+        self.noc = noc
+        self._topology, self._routes, self._ports = topology.network(noc)
+        links, nodes = self._topology.links, len(self._topology.nodes)
+        self._ahead = np.full((self._topology.routers, self._topology.ports), -1, dtype=np.int64)
+        for number, link in enumerate(links):
+            self._ahead[link.source, link.source_port] = number
+        self._targets = np.array([link.target for link in links] or [0], dtype=np.int64)
+        self._sinks = np.array([node.sink for node in self._topology.nodes], dtype=np.int64)
+        self._routers = np.array([node.router for node in self._topology.nodes], dtype=np.int64)
+        self._first_node, self.none = len(links), len(links) + 2 * nodes
+        self.periods = np.ones(self.none + 1)
+        self.periods[: len(links)] = [float(link.period) for link in links]
+        self.periods[self.none] = 0.0
+        self._known: dict[tuple[str, Pattern, bool], float] = {}
+        self._paths: dict[tuple[str, bool], IntArray] = {}
+
+    def busiest(self, memory: str, pattern: Pattern, *, spread_out: bool) -> float:
+        """Tiles (of them parts) that the busiest link carries where each core moves one: each through one port, the one
+        that its address says, or ``spread_out`` over all."""
+        key = memory, pattern._replace(steps=()) if spread_out else pattern, spread_out
+        if key not in self._known:
+            self._known[key] = self._busiest(memory, pattern, spread_out)
+        return self._known[key]
+
+    def _busiest(self, memory: str, pattern: Pattern, spread_out: bool) -> float:
+        groups, first = _tiles(pattern)
+        ports, paths = len(self._ports[memory]), self._between(memory, pattern.writes)
+        cores, load = np.arange(groups.size), np.zeros(self.none + 1)
+        starts = list(_dealt(groups, ports)) if spread_out else [turns(first // self.noc.message_bytes, ports)]
+        for start in starts:
+            ids = paths[start, cores]
+            if self.noc.multicast and not pattern.writes:  # a message is on each link of its tree once
+                ids = np.unique(groups[:, None] * (self.none + 1) + ids) % (self.none + 1)
+            elif pattern.writes:
+                ids = ids[np.unique(groups, return_index=True)[1]]
+            load += np.bincount(ids.reshape(-1), minlength=self.none + 1) / len(starts)
+        return float((load * self.periods).max())
+
+    def _between(self, memory: str, writes: bool) -> IntArray:
+        """(ports, cores, hops) links from each port to each core, or back where cores write."""
+        key = memory, writes
+        if key not in self._paths:
+            ports, cores = np.array(self._ports[memory]), np.arange(self.noc.cores)
+            at, to = np.meshgrid(ports, cores, indexing="ij")
+            self._paths[key] = self._walked(*((to, at) if writes else (at, to)))
+        return self._paths[key]
+
+    def _walked(self, source: IntArray, target: IntArray) -> IntArray:
+        nodes = len(self._topology.nodes)
+        found = [self._first_node + source, self._first_node + nodes + target]
+        router, end = self._routers[source], self._sinks[target]
+        while (router != end).any():
+            under_way = router != end
+            link = self._ahead[router, self._routes.port[router, target]]
+            found.append(np.where(under_way, link, self.none))
+            router = np.where(under_way, self._targets[np.where(under_way, link, 0)], router)
+        return np.stack(found, axis=-1)
+
+
+def _dealt(groups: IntArray, ports: int) -> Iterator[IntArray]:
+    """Ports of tiles that use all of them alike."""
+    rounds = min(ports, -(-OFTEN * ports // (int(groups.max()) + 1)) + OFTEN - 1)
+    for at in range(rounds):
+        yield (groups + at * ports // rounds) % ports
+
+
+@lru_cache(maxsize=4096)
+def _tiles(pattern: Pattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of each core the number of its tile among the different ones, and where that begins; (cores,) each."""
+    group, first = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for count, step, moved in zip(pattern.parts, pattern.steps, pattern.moved, strict=True):
+        place = np.arange(count, dtype=np.int64)
+        group = (group[:, None] * (count if moved else 1) + (place if moved else 0 * place)).reshape(-1)
+        first = (first[:, None] + place * step).reshape(-1)
+    return group, np.abs(first)
+
+
+_latest: list[LinkWays] = []  # of the network that was asked for last
+
+
+def _ways_of(noc: Noc) -> LinkWays:
+    if not _latest or _latest[0].noc is not noc:
+        _latest[:] = [LinkWays(noc)]
+    return _latest[0]
