@@ -45,10 +45,12 @@ def latency_terms(
     at each memory; ``slower``: how many times as long the on-chip streams of the moves of plans take, by their names.
 
     An engine's: its own work, the first tile's way to it and the last tile's way from it. ``in_turns``: also what a
-    small last tile waits for the whole one before it, which is no bound.
+    small last tile waits for the whole one before it, and its bytes as if it were whole, which is no bound.
     """
     load_total, load_first = _load_times(chip, problem, off_chip, slower)
     store_total, store_last = _store_times(chip, problem, off_chip, slower)
+    if in_turns:
+        store_last = store_last + _last_written(chip, problem, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
     if in_turns:
@@ -161,6 +163,15 @@ def _store_times(
         all_tiles, last_tile = _store_time(chip, problem, out, moved, slower)
         total, last = np.maximum(total, all_tiles), last + last_tile
     return total, last
+
+
+def _last_written(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> Reals:
+    """Cycles in which the tile that is stored last is written, one edge after the other, as large as all on average."""
+    total = np.zeros(())
+    for out in problem.stores:
+        tile = moved[out.name].touched / np.maximum(moved[out.name].moves, 1.0)
+        total = total + tile * out.element_bytes / chip.write_rate(out.home)
+    return total
 
 
 def _store_time(
