@@ -148,21 +148,21 @@ class _Collisions:
     def _stretched(
         self, step: Step, streams: Sequence[_Stream], engine: str, total: Fraction, lead: Mapping[str, int] = NO_LEAD
     ) -> Fraction:
-        """Seconds of a command that takes ``total`` beside its streams: those of its slowest one at the banks, or of
-        all that go over one port."""
-        found, over_port = total, dict[tuple[str, bool], Fraction]()
+        """Seconds of a command that takes ``total`` beside its streams: those of all that go over one port, with what
+        they lose in its banks."""
+        over_port = dict[tuple[str, bool], Fraction]()
         for region, elements, write in streams:
             memory, touched = self._memory(region), footprint(region, step, {}, lead)
             size = elements * region.element_bytes or touched.size_bytes
             if not size:
                 continue
             cycles = Fraction(size, memory.bytes_per_cycle_of(engine, write=write))
-            port = memory.name, write and not memory.port_group(engine, write=write)[1].shared
-            over_port[port] = over_port.get(port, Fraction(0)) + cycles / memory.clock_hz
             lost = self._lost(memory, touched, engine, write=write)
             if lost:
-                found = max(found, (cycles + Fraction(lost * size, touched.size_bytes)) / memory.clock_hz)
-        return max(found, *over_port.values()) if over_port else found
+                cycles += Fraction(lost * size, touched.size_bytes)
+            port = memory.name, write and not memory.port_group(engine, write=write)[1].shared
+            over_port[port] = over_port.get(port, Fraction(0)) + cycles / memory.clock_hz
+        return max(total, *over_port.values()) if over_port else total
 
     def _lost(self, memory: Memory, touched: ByteFootprint, engine: str, *, write: bool) -> int:
         """Cycles of the memory that one pass over a region loses."""
