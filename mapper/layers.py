@@ -20,6 +20,7 @@ from mapper.layer_solver import Solver, Work
 from mapper.lower.model import Mapped
 from mapper.lower.one_layer import lower_alone
 from mapper.options import Options
+from mapper.overlap import Overlap
 from mapper.pressure import relieved
 from mapper.problem import constraints
 from mapper.problem.array_axes import obeyed
@@ -58,9 +59,13 @@ class Layers:
         self.stated.check()
         try:
             found = self.mapped(frozenset())
-            return found if self.options.random else relieved(self, found)
+            found = found if self.options.random else relieved(self, found)
         finally:
             self.solver.cache.save()
+        if self.options.fences == "all":
+            return found
+        overlap = Overlap(self.workload, self.architecture, self.chip, self.dtypes)
+        return replace(found, mappings=overlap.expected(found))
 
     def mapped(self, barred: Barred) -> Mapped:
         """The same where the tensors ``barred`` may not stay on chip, nor those that leave a layer too little room."""

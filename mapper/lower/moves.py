@@ -14,11 +14,12 @@ from mapper.lower.item import Item
 from mapper.lower.lookups import dims_lookup, lookup
 from mapper.problem.channels import load_channel, store_channel
 from mapper.problem.operands import BIAS, OUT, OperandPlan
+from mapper.problem.problem import Problem
 
 
 def loads(frame: Frame) -> Iterator[Item]:
     """All loads of a layer."""
-    for plan in _load_order(frame):
+    for plan in load_order(frame.problem):
         yield from _loads(frame, plan)
 
 
@@ -28,9 +29,9 @@ def stores(frame: Frame) -> Iterator[Item]:
         yield _store(frame, plan)
 
 
-def _load_order(frame: Frame) -> list[OperandPlan]:
+def load_order(problem: Problem) -> list[OperandPlan]:
     """Weights first, so that they are on their way before the layer's inputs are ready."""
-    return sorted(frame.problem.loads, key=lambda plan: (plan.role != "weights", plan.operand == BIAS, plan.name))
+    return sorted(problem.loads, key=lambda plan: (plan.role != "weights", plan.operand == BIAS, plan.name))
 
 
 def _loads(frame: Frame, plan: OperandPlan) -> Iterator[Item]:

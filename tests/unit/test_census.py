@@ -20,7 +20,7 @@ def point(cycles: Sequence[int], energies: Sequence[float], change: str = AS_IT_
     tried: dict[str, Tried] = {
         name: {"cycles": count, "energy_j": joules} for name, count, joules in zip(names, cycles, energies, strict=True)
     }
-    errors = (LayerError("large", 20_000, 21_000, 24_000), LayerError("small", 10, 90, 90))
+    errors = (LayerError("large", 20_000, 20_000, 21_000, 24_000), LayerError("small", 10, 10, 90, 90))
     return CensusPoint("net", "chip", 1, change, {}, tried, alone, cycles[0] * 1e-9, 1000, errors)
 
 

@@ -46,6 +46,7 @@ class LayerError:
     """What was expected of a layer, and what it took alone and in its network, in cycles."""
 
     layer: str
+    expected_alone: int
     expected: int
     alone: int
     critical: int
@@ -151,7 +152,7 @@ class Census:
     def _errors(self, cores: str) -> dict[str, Any]:
         """Of layers of LARGE cycles or more, what they take beside what was expected, alone and in their network."""
         rows = [error for point in self._of_cores(cores) for error in point.errors]
-        alone = [_off(row.alone, row.expected) for row in rows if row.alone >= LARGE]
+        alone = [_off(row.alone, row.expected_alone) for row in rows if row.alone >= LARGE]
         inside = [_off(row.critical, row.expected) for row in rows if row.critical >= LARGE]
         whole = [_off(point.tried["latency"]["cycles"], point.expected_cycles) for point in self._of_cores(cores)]
         return {
@@ -244,7 +245,8 @@ def _point(job: Job, variant: ChipVariant) -> CensusPoint:
     except ArchsimError as error:
         return CensusPoint(model, name, architecture.cores, variant.name, keys, {}, reason=str(error))
     errors = tuple(
-        LayerError(row.layer, row.expected_cycles, row.alone_cycles, row.critical_cycles) for row in gap.layers
+        LayerError(row.layer, row.expected_alone_cycles, row.expected_cycles, row.alone_cycles, row.critical_cycles)
+        for row in gap.layers
     )
     seconds = tried["latency"]["cycles"] / architecture.clock_hz
     return CensusPoint(

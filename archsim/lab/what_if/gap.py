@@ -1,7 +1,7 @@
 """How far the cycles that a mapping is chosen by are from those of the machine, layer by layer.
 
-``expected_cycles`` of a layer forecasts its share of the critical path, launch apart: of the layer run alone, beside
-the tensors that stay on chip, and of the layer in its network, where others run before and behind it.
+``expected_alone_cycles`` of a layer forecasts its share of the critical path, launch apart, of the layer run alone,
+beside the tensors that stay on chip; ``expected_cycles`` that in its network, where others run before and behind it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Causes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class LayerGap:
-    """Cycles of one layer: as expected, simulated alone, and of the critical path of its network.
+    """Cycles of one layer: as expected alone and in its network, simulated alone, and of its network's critical path.
 
     ``bounded_by``: the resource of which most is expected; ``spent``: cause -> cycles of its critical path alone, or
     all that it takes where that is behind the launch.
@@ -45,6 +45,7 @@ class LayerGap:
     layer: str
     op: str
     unit: str
+    expected_alone_cycles: int
     expected_cycles: int
     alone_cycles: int
     critical_cycles: int
@@ -54,7 +55,7 @@ class LayerGap:
     @property
     def off(self) -> int:
         """Cycles between what was expected of the layer alone and what it took."""
-        return self.alone_cycles - self.expected_cycles
+        return self.alone_cycles - self.expected_alone_cycles
 
     @property
     def is_late(self) -> bool:
@@ -63,7 +64,10 @@ class LayerGap:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
-        names = ("layer", "op", "unit", "expected_cycles", "alone_cycles", "critical_cycles", "bounded_by")
+        names = (
+            "layer", "op", "unit", "expected_alone_cycles", "expected_cycles", "alone_cycles", "critical_cycles",
+            "bounded_by",
+        )  # fmt: skip
         return {**{name: getattr(self, name) for name in names}, "spent": dict(self.spent), "late": self.is_late}
 
 
@@ -123,10 +127,10 @@ def mapping_gap(job: Job, say: Progress = quiet) -> MappingGap:
 def _row(
     layers: Layers, problem: Problem, mapping: LayerMapping, alone: Causes, critical: Mapping[str, Causes]
 ) -> LayerGap:
-    layer = problem.layer
+    layer, found = problem.layer, figures(layers, problem, mapping)
     return LayerGap(
-        layer.name, layer.op, mapping.unit, mapping.expected_cycles, sum(alone.values()),
-        sum(critical.get(layer.name, {}).values()), figures(layers, problem, mapping).bounded_by, alone,
+        layer.name, layer.op, mapping.unit, found.cycles, mapping.expected_cycles, sum(alone.values()),
+        sum(critical.get(layer.name, {}).values()), found.bounded_by, alone,
     )  # fmt: skip
 
 

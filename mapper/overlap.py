@@ -1,0 +1,116 @@
+"""What layers are expected to take in their network: the first tiles of a layer come in beside the layer before it.
+
+Each queue of a DMA engine goes on with the next layer as soon as it is through with one. What the layer before does not
+make, weights and older tensors, then comes in while that layer still computes: the next layer is spared its way, and
+the layer before pays for it where DRAM is what it waits for. A layer by itself is not spared it; so its mapping is
+chosen by what it takes alone, and what it takes in its network is told beside that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from archsim.ir.mapping import LayerMapping
+from archsim.ir.workload import Workload
+from archsim.spec.architecture import Architecture
+from mapper.allocate.rings import wanted
+from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid_cost import Costs
+from mapper.cost.latency import PINS
+from mapper.given.priced import CELL, price
+from mapper.lower.frame import Frame
+from mapper.lower.model import Mapped
+from mapper.lower.moves import load_order
+from mapper.lower.tile_moves import first_tile
+from mapper.problem.channels import load_channel
+from mapper.problem.operands import OperandPlan, base_of
+from mapper.problem.problem import Problem
+
+WORTH = 0.005  # of what a layer takes: less is not looked at
+
+
+class Overlap:
+    """The layers of a mapped network of one core, one after the other."""
+
+    def __init__(
+        self, workload: Workload, architecture: Architecture, chip: ChipCosts, dtypes: Mapping[str, str]
+    ) -> None:
+        self._workload, self._architecture, self._chip, self._dtypes = workload, architecture, chip, dtypes
+
+    def expected(self, mapped: Mapped) -> tuple[LayerMapping, ...]:
+        """The mappings with what their layers are expected to take beside one another."""
+        cycles = [mapping.expected_cycles for mapping in mapped.mappings]
+        for index in range(1, len(cycles)):
+            before, problem = mapped.problems[index - 1], mapped.problems[index]
+            if before is None or problem is None or problem.spread is not None or self._architecture.noc is not None:
+                continue
+            early = self._early(mapped, index)
+            needed = sum(early.values())
+            if needed > WORTH * min(cycles[index], cycles[index - 1]):
+                costs = self._costs(problem, mapped.mappings[index])
+                spared = int(costs.cycles[CELL]) - int(_without(costs, frozenset(early)).cycles[CELL])
+                cycles[index] -= spared
+                busy = self._pins(before, mapped.mappings[index - 1])
+                cycles[index - 1] = max(cycles[index - 1], round(busy + needed))
+        return tuple(
+            [replace(mapping, expected_cycles=each) for mapping, each in zip(mapped.mappings, cycles, strict=True)]
+        )
+
+    def _costs(self, problem: Problem, mapping: LayerMapping) -> Costs:
+        return price(problem, mapping, self._chip, self._dtypes)
+
+    def _pins(self, problem: Problem, mapping: LayerMapping) -> float:
+        """Cycles for which a layer keeps DRAM busy."""
+        terms = self._costs(problem, mapping).terms
+        return max((float(each.flat[0]) for name, each in terms.items() if name.endswith(PINS)), default=0.0)
+
+    def _early(self, mapped: Mapped, index: int) -> dict[str, float]:
+        """Operands whose first tile comes in beside the layer before, and the cycles of DRAM that each takes."""
+        problem, mapping = mapped.problems[index], mapped.mappings[index]
+        assert problem is not None
+        frame, found = Frame(problem, mapping, {}), dict[str, float]()
+        for plan in self._ahead(frame, base_of(self._workload, self._workload.layers[index - 1].output.tensor)):
+            if self._has_room(mapped, index, plan.level):
+                depth, sliding = frame.keeps[plan.name]
+                slid = frame.loops[depth - 1].dim if sliding else None
+                size = first_tile(frame, plan, depth, slid) * plan.element_bytes
+                found[plan.name] = size / self._chip.port_rate(plan.home, write=False)
+        return found
+
+    def _ahead(self, frame: Frame, made: str) -> Iterator[OperandPlan]:
+        """Operands that DRAM serves before what the layer before has ``made``, queue by queue."""
+        held = set[int]()
+        for plan in load_order(frame.problem):
+            queue = load_channel(frame.problem, plan, self._architecture.dma.channels)
+            if base_of(self._workload, plan.tensor) == made:
+                held.add(queue)
+            from_dram = not plan.beyond and self._architecture.memory(plan.home).kind == "dram"
+            if queue not in held and from_dram and plan.rows is None:
+                yield plan
+
+    def _has_room(self, mapped: Mapped, index: int, memory: str) -> bool:
+        """Whether the rings of a layer in a memory lie beside those of the layer before it."""
+        free = mapped.residency.free_by_memory(index, self._architecture)
+        needed = Counter[str]()
+        for at in (index - 1, index):
+            problem = mapped.problems[at]
+            assert problem is not None
+            for ring in wanted(problem, mapped.mappings[at]):
+                needed[ring.memory] += ring.slots * ring.slot_bytes
+        return needed[memory] <= free[memory]
+
+
+def _without(costs: Costs, early: frozenset[str]) -> Costs:
+    """The same where the first tiles of some operands are there before."""
+    flows = dict(costs.flows)
+    for name in early:
+        flow = flows[name]
+        flows[name] = flow._replace(
+            filled=np.maximum(flow.filled - flow.first, 0.0), touched=np.maximum(flow.touched - flow.first, 0.0),
+            first=flow.first * 0.0,
+        )  # fmt: skip
+    return replace(costs, flows=flows)
