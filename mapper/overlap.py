@@ -54,8 +54,11 @@ class Overlap:
                 costs = self._costs(problem, mapped.mappings[index])
                 spared = int(costs.cycles[CELL]) - int(_without(costs, frozenset(early)).cycles[CELL])
                 cycles[index] -= spared
-                busy = self._pins(before, mapped.mappings[index - 1])
-                cycles[index - 1] = max(cycles[index - 1], round(busy + needed))
+                late = sum(
+                    size for name, size in early.items() if not self._has_room(mapped, index, problem.operand(name))
+                )
+                busy = self._pins(before, mapped.mappings[index - 1]) + needed - late
+                cycles[index - 1] = max(cycles[index - 1], round(busy)) + round(late)
         return tuple(
             [replace(mapping, expected_cycles=each) for mapping, each in zip(mapped.mappings, cycles, strict=True)]
         )
@@ -74,7 +77,7 @@ class Overlap:
         assert problem is not None
         frame, found = Frame(problem, mapping, {}), dict[str, float]()
         for plan in self._ahead(frame, base_of(self._workload, self._workload.layers[index - 1].output.tensor)):
-            if self._has_room(mapped, index, plan.level):
+            if self._in_order(plan.home) or self._has_room(mapped, index, plan):
                 depth, sliding = frame.keeps[plan.name]
                 slid = frame.loops[depth - 1].dim if sliding else None
                 size = first_tile(frame, plan, depth, slid) * plan.element_bytes
@@ -84,7 +87,8 @@ class Overlap:
     def _ahead(self, frame: Frame, made: str) -> Iterator[OperandPlan]:
         """Operands that DRAM serves before what the layer before has ``made``, queue by queue."""
         held = set[int]()
-        for plan in load_order(frame.problem):
+        kept = [plan for plan in load_order(frame.problem) if plan.name in frame.keeps]
+        for plan in sorted(kept, key=lambda plan: frame.keeps[plan.name][0]):
             queue = load_channel(frame.problem, plan, self._architecture.dma.channels)
             if base_of(self._workload, plan.tensor) == made:
                 held.add(queue)
@@ -92,8 +96,14 @@ class Overlap:
             if queue not in held and from_dram and plan.rows is None:
                 yield plan
 
-    def _has_room(self, mapped: Mapped, index: int, memory: str) -> bool:
-        """Whether the rings of a layer in a memory lie beside those of the layer before it."""
+    def _in_order(self, memory: str) -> bool:
+        """Whether a DRAM serves one transfer after the other: the last results of a layer then stand behind what comes
+        in for the next one as soon as its rings are free, which is when the layer before has computed."""
+        return self._architecture.memory(memory).standard == "constant"
+
+    def _has_room(self, mapped: Mapped, index: int, plan: OperandPlan) -> bool:
+        """Whether an operand's ring lies beside those of the layer before."""
+        memory = plan.level
         free = mapped.residency.free_by_memory(index, self._architecture)
         needed = Counter[str]()
         for at in (index - 1, index):
