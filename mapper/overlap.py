@@ -44,21 +44,21 @@ class Overlap:
     def expected(self, mapped: Mapped) -> tuple[LayerMapping, ...]:
         """The mappings with what their layers are expected to take beside one another."""
         cycles = [mapping.expected_cycles for mapping in mapped.mappings]
+        came = [0.0] * len(cycles)  # cycles of DRAM of what came in beside the layer before
         for index in range(1, len(cycles)):
             before, problem = mapped.problems[index - 1], mapped.problems[index]
             if before is None or problem is None or problem.spread is not None or self._architecture.noc is not None:
                 continue
             early = self._early(mapped, index)
-            needed = sum(early.values())
-            if needed > WORTH * min(cycles[index], cycles[index - 1]):
+            came[index] = sum(early.values())
+            if came[index] > WORTH * min(cycles[index], cycles[index - 1]):
                 costs = self._costs(problem, mapped.mappings[index])
-                spared = int(costs.cycles[CELL]) - int(_without(costs, frozenset(early)).cycles[CELL])
-                cycles[index] -= spared
+                cycles[index] -= int(costs.cycles[CELL]) - int(_without(costs, frozenset(early)).cycles[CELL])
+                busy = self._pins(before, mapped.mappings[index - 1]) - came[index - 1]
                 late = sum(
                     size for name, size in early.items() if not self._has_room(mapped, index, problem.operand(name))
                 )
-                busy = self._pins(before, mapped.mappings[index - 1]) + needed - late
-                cycles[index - 1] = max(cycles[index - 1], round(busy)) + round(late)
+                cycles[index - 1] = round(max(cycles[index - 1], busy + came[index] - late) + late)
         return tuple(
             [replace(mapping, expected_cycles=each) for mapping, each in zip(mapped.mappings, cycles, strict=True)]
         )
