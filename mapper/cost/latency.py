@@ -5,7 +5,7 @@ An engine's are its own work, the first tile's way to it and the last tile's way
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -45,12 +45,17 @@ def latency_terms(
     at each memory; ``slower``: how many times as long the on-chip streams of the moves of plans take, by their names.
 
     An engine's: its own work, the first tile's way to it and the last tile's way from it. ``in_turns``: also what a
-    small last tile waits for the whole one before it, and its bytes as if it were whole, which is no bound.
+    small last tile waits for the whole one before it, its bytes as if it were whole, and what loads and stores wait for
+    one another where DRAM serves one after the other, which is no bound.
     """
     load_total, load_first = _load_times(chip, problem, off_chip, slower)
     store_total, store_last = _store_times(chip, problem, off_chip, slower)
     if in_turns:
         store_last = store_last + _last_written(chip, problem, off_chip)
+        load_total, store_total = (
+            load_total + _behind_transfers(chip, problem.stores, off_chip, write=True),
+            store_total + _behind_transfers(chip, problem.loads, off_chip, write=False),
+        )
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
     if in_turns:
@@ -163,6 +168,24 @@ def _store_times(
         all_tiles, last_tile = _store_time(chip, problem, out, moved, slower)
         total, last = np.maximum(total, all_tiles), last + last_tile
     return total, last
+
+
+def _behind_transfers(
+    chip: ChipCosts, plans: Sequence[OperandPlan], moved: Mapping[str, Flow], *, write: bool
+) -> Reals:
+    """Cycles that an engine waits for those of the other direction, in a DRAM that serves one transfer after the other.
+
+    It asks for a tile when the one before is there. While the memory's latency goes by the other direction is served;
+    what takes longer than that it stands behind, but for the first tile, which everybody waits for anyway.
+    """
+    total = np.zeros(())
+    for plan in plans:
+        if chip.architecture.memory(plan.home).standard == "constant":
+            flow, rate = moved[plan.name], chip.port_rate(plan.home, write=write)
+            tile = flow.touched / np.maximum(flow.moves, 1.0) * (plan.element_bytes / rate)
+            shown = np.maximum(tile - chip.latency(plan.home, write=not write), 0.0)
+            total = total + np.maximum(flow.moves - 1.0, 0.0) * shown
+    return total
 
 
 def _last_written(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> Reals:
