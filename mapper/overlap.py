@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,25 @@ from mapper.problem.problem import Problem
 WORTH = 0.005  # of what a layer takes: less is not looked at
 
 
+class Gap(NamedTuple):
+    """Cycles of a layer: from when its loads are all asked for to its end, of the ``last`` tile that it stores, and for
+    which it keeps DRAM ``busy``; ``in_order``: whether that serves one transfer after the other."""
+
+    window: float
+    last: float
+    busy: float
+    in_order: bool
+
+    def shared(self, cycles: int, early: float, spared: int) -> tuple[int, int]:
+        """What the layer takes where ``early`` cycles of DRAM for the next one come in beside it, and of what these
+        could spare that one what they do."""
+        if self.in_order:  # the last results stand behind what is on its way
+            behind = max(0.0, early - max(0.0, self.window - self.last)) if self.last else 0.0
+            return round(max(cycles, self.busy) + behind), spared
+        hidden = min(float(spared), self.window)
+        return round(max(cycles, self.busy + min(early, self.window))), round(hidden)
+
+
 class Overlap:
     """The layers of a mapped network of one core, one after the other."""
 
@@ -53,12 +73,10 @@ class Overlap:
             came[index] = sum(early.values())
             if came[index] > WORTH * min(cycles[index], cycles[index - 1]):
                 costs = self._costs(problem, mapped.mappings[index])
-                cycles[index] -= int(costs.cycles[CELL]) - int(_without(costs, frozenset(early)).cycles[CELL])
-                busy = self._pins(before, mapped.mappings[index - 1]) - came[index - 1]
-                late = sum(
-                    size for name, size in early.items() if not self._has_room(mapped, index, problem.operand(name))
-                )
-                cycles[index - 1] = round(max(cycles[index - 1], busy + came[index] - late) + late)
+                spared = int(costs.cycles[CELL]) - int(_without(costs, frozenset(early)).cycles[CELL])
+                gap = self._gap(before, mapped.mappings[index - 1], came[index - 1])
+                cycles[index - 1], spared = gap.shared(cycles[index - 1], came[index], spared)
+                cycles[index] -= spared
         return tuple(
             [replace(mapping, expected_cycles=each) for mapping, each in zip(mapped.mappings, cycles, strict=True)]
         )
@@ -66,10 +84,25 @@ class Overlap:
     def _costs(self, problem: Problem, mapping: LayerMapping) -> Costs:
         return price(problem, mapping, self._chip, self._dtypes)
 
-    def _pins(self, problem: Problem, mapping: LayerMapping) -> float:
-        """Cycles for which a layer keeps DRAM busy."""
-        terms = self._costs(problem, mapping).terms
-        return max((float(each.flat[0]) for name, each in terms.items() if name.endswith(PINS)), default=0.0)
+    def _gap(self, problem: Problem, mapping: LayerMapping, came: float) -> Gap:
+        """What a layer, some of whose first tiles ``came`` in before, leaves of DRAM to the next one."""
+        costs, channels = self._costs(problem, mapping), self._architecture.dma.channels
+        cycles, queues = float(costs.cycles[CELL]), Counter[int]()
+        ahead = cycles
+        for plan in problem.loads:
+            flow = costs.flows[plan.name]
+            moves = max(1.0, float(flow.moves[CELL]))
+            stream = float(flow.touched[CELL]) * plan.element_bytes / self._chip.port_rate(plan.home, write=False)
+            queues[load_channel(problem, plan, channels)] += stream + moves * self._chip.latency(plan.home, write=False)
+            ahead = min(ahead, cycles * min(plan.slots, moves) / moves)
+        last = 0.0
+        for plan in problem.stores:
+            tile = float(costs.flows[plan.name].touched[CELL]) / max(1.0, float(costs.flows[plan.name].moves[CELL]))
+            last += tile * plan.element_bytes / self._chip.port_rate(plan.home, write=True)
+        busy = max((float(each.flat[0]) for name, each in costs.terms.items() if name.endswith(PINS)), default=0.0)
+        window = max(0.0, min(cycles - max(queues.values(), default=0.0), ahead + last))
+        in_order = any(self._in_order(plan.home) for plan in problem.stores)
+        return Gap(window, last, max(0.0, busy - came), in_order)
 
     def _early(self, mapped: Mapped, index: int) -> dict[str, float]:
         """Operands whose first tile comes in beside the layer before, and the cycles of DRAM that each takes."""
