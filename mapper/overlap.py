@@ -75,6 +75,8 @@ class Overlap:
                 costs = self._costs(problem, mapped.mappings[index])
                 spared = int(costs.cycles[CELL]) - int(_without(costs, frozenset(early)).cycles[CELL])
                 gap = self._gap(before, mapped.mappings[index - 1], came[index - 1])
+                if not all(self._has_room(mapped, index, problem.operand(name)) for name in early):
+                    gap = gap._replace(window=gap.last)
                 cycles[index - 1], spared = gap.shared(cycles[index - 1], came[index], spared)
                 cycles[index] -= spared
         return tuple(
@@ -87,13 +89,15 @@ class Overlap:
     def _gap(self, problem: Problem, mapping: LayerMapping, came: float) -> Gap:
         """What a layer, some of whose first tiles ``came`` in before, leaves of DRAM to the next one."""
         costs, channels = self._costs(problem, mapping), self._architecture.dma.channels
-        cycles, queues = float(costs.cycles[CELL]), Counter[int]()
+        cycles, queues = float(costs.cycles[CELL]), dict[int, float]()
         ahead = cycles
         for plan in problem.loads:
             flow = costs.flows[plan.name]
             moves = max(1.0, float(flow.moves[CELL]))
             stream = float(flow.touched[CELL]) * plan.element_bytes / self._chip.port_rate(plan.home, write=False)
-            queues[load_channel(problem, plan, channels)] += stream + moves * self._chip.latency(plan.home, write=False)
+            asked = stream + moves * self._chip.latency(plan.home, write=False)
+            queue = load_channel(problem, plan, channels)
+            queues[queue] = queues.get(queue, 0.0) + asked
             ahead = min(ahead, cycles * min(plan.slots, moves) / moves)
         last = 0.0
         for plan in problem.stores:
@@ -109,29 +113,36 @@ class Overlap:
         problem, mapping = mapped.problems[index], mapped.mappings[index]
         assert problem is not None
         frame, found = Frame(problem, mapping, {}), dict[str, float]()
-        for plan in self._ahead(frame, base_of(self._workload, self._workload.layers[index - 1].output.tensor)):
-            if self._in_order(plan.home) or self._has_room(mapped, index, plan):
-                depth, sliding = frame.keeps[plan.name]
-                slid = frame.loops[depth - 1].dim if sliding else None
-                size = first_tile(frame, plan, depth, slid) * plan.element_bytes
-                found[plan.name] = size / self._chip.port_rate(plan.home, write=False)
+        for plan in self._ahead(mapped, index, frame):
+            depth, sliding = frame.keeps[plan.name]
+            slid = frame.loops[depth - 1].dim if sliding else None
+            size = first_tile(frame, plan, depth, slid) * plan.element_bytes
+            found[plan.name] = size / self._chip.port_rate(plan.home, write=False)
         return found
 
-    def _ahead(self, frame: Frame, made: str) -> Iterator[OperandPlan]:
-        """Operands that DRAM serves before what the layer before has ``made``, queue by queue."""
-        held = set[int]()
-        kept = [plan for plan in load_order(frame.problem) if plan.name in frame.keeps]
+    def _ahead(self, mapped: Mapped, index: int, frame: Frame) -> Iterator[OperandPlan]:
+        """Operands that DRAM serves before what the layer before makes, queue by queue, the outermost tiles first."""
+        held, made = set[int](), base_of(self._workload, self._workload.layers[index - 1].output.tensor)
+        kept = [plan for plan in load_order(frame.problem) if plan.name in frame.keeps and not plan.beyond]
         for plan in sorted(kept, key=lambda plan: frame.keeps[plan.name][0]):
             queue = load_channel(frame.problem, plan, self._architecture.dma.channels)
-            if base_of(self._workload, plan.tensor) == made:
+            waits = base_of(self._workload, plan.tensor) == made or not self._comes(mapped, index, plan)
+            if waits:
                 held.add(queue)
-            from_dram = not plan.beyond and self._architecture.memory(plan.home).kind == "dram"
-            if queue not in held and from_dram and plan.rows is None:
+            elif queue not in held and self._architecture.memory(plan.home).kind == "dram" and plan.rows is None:
                 yield plan
 
+    def _comes(self, mapped: Mapped, index: int, plan: OperandPlan) -> bool:
+        """Whether an operand's ring has a place before the layer before is done: beside that one's rings, or, where DRAM
+        serves one transfer after the other, in their place as soon as it has computed, before its last results."""
+        if self._has_room(mapped, index, plan):
+            return True
+        before = mapped.problems[index - 1]
+        assert before is not None
+        return self._in_order(plan.home) and all(out.level != plan.level for out in before.stores)
+
     def _in_order(self, memory: str) -> bool:
-        """Whether a DRAM serves one transfer after the other: the last results of a layer then stand behind what comes
-        in for the next one as soon as its rings are free, which is when the layer before has computed."""
+        """Whether a DRAM serves one transfer after the other."""
         return self._architecture.memory(memory).standard == "constant"
 
     def _has_room(self, mapped: Mapped, index: int, plan: OperandPlan) -> bool:
