@@ -133,8 +133,8 @@ class Overlap:
                 yield plan
 
     def _comes(self, mapped: Mapped, index: int, plan: OperandPlan) -> bool:
-        """Whether an operand's ring has a place before the layer before is done: beside that one's rings, or, where DRAM
-        serves one transfer after the other, in their place as soon as it has computed, before its last results."""
+        """Whether an operand's ring has a place before the layer before is done: beside that one's rings, or where DRAM
+        serves one transfer after the other in their place, as soon as it has computed and before its last results."""
         if self._has_room(mapped, index, plan):
             return True
         before = mapped.problems[index - 1]

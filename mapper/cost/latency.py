@@ -103,14 +103,17 @@ def _load_times(
     """
     channels = chip.architecture.dma.channels
     total, first, way = dict[tuple[str, int], Reals](), dict[tuple[str, int], Reals](), dict[str, Reals]()
-    none, pins = np.zeros(()), dict[str, Reals]()
+    none, pins, late = np.zeros(()), dict[str, Reals](), np.zeros(())
     for plan in problem.loads:
+        tile = moved[plan.name].first
+        lag = _passage(chip, problem, plan, tile) - _passage(chip, problem, plan, tile, begun=True)
+        late = np.maximum(late, lag)  # cores that are out of step for one operand are for the others
         pins[plan.home] = pins.get(plan.home, none) + _first_on_pins(chip, problem, plan, moved[plan.name])
         lane = problem.engines_of(plan), load_channel(problem, plan, channels)
         all_tiles, first_tile = _load_time(chip, problem, plan, moved[plan.name], slower.get(plan.name, 1.0))
         total[lane], first[lane] = total.get(lane, none) + all_tiles, first.get(lane, none) + first_tile
         way[plan.operand] = way.get(plan.operand, none) + first_tile
-    return largest(total), np.maximum(np.maximum(largest(first), largest(way)), largest(pins))
+    return largest(total), late + np.maximum(np.maximum(largest(first), largest(way)), largest(pins))
 
 
 def _first_on_pins(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow) -> Reals:
@@ -138,18 +141,19 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow,
     else:
         begun = begun + _descriptors(chip, plan, flow, flow.first)
         runs = _descriptors(chip, plan, flow, flow.touched)
-    sent = flow.moves * _passage(chip, problem, plan, flow.filled / np.maximum(flow.moves, 1.0))
+    tile = flow.filled / np.maximum(flow.moves, 1.0)
+    sent = flow.moves * _passage(chip, problem, plan, tile, begun=True)
     total = np.maximum(np.maximum(pin + flow.moves * waited, stream), sent) + runs + flow.moves * beside
-    begun = np.maximum(begun, _passage(chip, problem, plan, flow.first))
+    begun = np.maximum(begun, _passage(chip, problem, plan, flow.first, begun=True))
     return np.maximum(total, flow.moves * chip.edge), np.maximum(begun + waited + beside, chip.edge)
 
 
-def _passage(chip: ChipCosts, problem: Problem, plan: OperandPlan, elements: Reals) -> Reals:
-    """Cycles of a tile over the network; 0 for what does not cross it, and in bounds, since a message may be short."""
+def _passage(chip: ChipCosts, problem: Problem, plan: OperandPlan, elements: Reals, *, begun: bool = False) -> Reals:
+    """Cycles of a tile over the network, the first or where that has ``begun``; 0 for what does not cross it, and in bounds, since a message may be short."""
     noc = chip.architecture.noc
     if noc is None or not chip.opens or not problem.crosses(plan):
         return np.zeros(())
-    return passage(noc, problem, plan, elements, link_rate(chip, noc))
+    return passage(noc, problem, plan, elements, link_rate(chip, noc), begun=begun)
 
 
 def _descriptors(chip: ChipCosts, plan: OperandPlan, flow: Flow, elements: Reals) -> Reals:

@@ -41,8 +41,8 @@ def carried(noc: Noc, problem: Problem, plans: Sequence[OperandPlan], moved: Map
     steps, variance = reduce(np.minimum, moves), np.zeros(())
     for plan, times in zip(plans, moves, strict=True):
         tile = moved[plan.name].filled * plan.element_bytes / times
-        total = total + times * _step(noc, problem, plan, tile) / rate
-        if plan.beyond:
+        total = total + times * passage(noc, problem, plan, tile / plan.element_bytes, rate, begun=True)
+        if plan.beyond and not _apart(problem, plan):
             odd = np.ceil(tile / noc.message_bytes) % ports / ports
             message = np.minimum(tile, noc.message_bytes) * (_alike(noc, problem, plan) / rate)
             variance = variance + times / steps * problem.different(plan) * odd * (1 - odd) * message**2
@@ -50,15 +50,26 @@ def carried(noc: Noc, problem: Problem, plans: Sequence[OperandPlan], moved: Map
     return found
 
 
-def passage(noc: Noc, problem: Problem, plan: OperandPlan, elements: Reals, rate: float) -> Reals:
+def passage(
+    noc: Noc, problem: Problem, plan: OperandPlan, elements: Reals, rate: float, *, begun: bool = False
+) -> Reals:
     """Cycles in which tiles of ``elements`` that cores move at a time have passed the network.
 
-    Where it does not copy what it carries, a port sends a message once for each core that gets it.
+    Where it does not copy what it carries, a port sends a message once for each core that gets it. Cores that read each
+    for itself all stand before the same ports at first; once that has ``begun`` they are out of step, and use all.
     """
+    if begun and _apart(problem, plan):
+        all_ports = _ways_of(noc).busiest(plan.home, _pattern(problem, plan), spread_out=True)
+        return elements * (plan.element_bytes * all_ports / rate)
     size, ports = elements * plan.element_bytes, len(noc.shared[plan.home])
     in_turn = np.ceil(size / noc.message_bytes / ports) * _alike(noc, problem, plan)
     found: Reals = np.maximum(in_turn * np.minimum(size, noc.message_bytes), _step(noc, problem, plan, size)) / rate
     return found
+
+
+def _apart(problem: Problem, plan: OperandPlan) -> bool:
+    """Whether each core reads an operand for itself out of an on-chip memory that others read too."""
+    return problem.spread is not None and plan.home in problem.spread.apart and plan.operand != OUT
 
 
 def _alike(noc: Noc, problem: Problem, plan: OperandPlan) -> float:

@@ -54,7 +54,8 @@ def test_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(capsys.readouterr().out)
     assert told["schema"] == "archsim.gap/1" and {row["late"] for row in told["layers"]} <= {True, False}
     assert set(told["layers"][0]) == {
-        "layer", "op", "unit", "expected_alone_cycles", "expected_cycles", "alone_cycles", "critical_cycles", "bounded_by", "spent", "late",
+        "layer", "op", "unit", "expected_alone_cycles", "expected_cycles", "alone_cycles", "critical_cycles",
+        "bounded_by", "spent", "late",
     }  # fmt: skip
 
 
