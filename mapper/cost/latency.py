@@ -149,7 +149,8 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow,
 
 
 def _passage(chip: ChipCosts, problem: Problem, plan: OperandPlan, elements: Reals, *, begun: bool = False) -> Reals:
-    """Cycles of a tile over the network, the first or where that has ``begun``; 0 for what does not cross it, and in bounds, since a message may be short."""
+    """Cycles of a tile over the network, the first one or where that has ``begun``; 0 for what does not cross it, and in
+    bounds, since a message may be short."""
     noc = chip.architecture.noc
     if noc is None or not chip.opens or not problem.crosses(plan):
         return np.zeros(())
