@@ -60,6 +60,7 @@ class Overlap:
         self, workload: Workload, architecture: Architecture, chip: ChipCosts, dtypes: Mapping[str, str]
     ) -> None:
         self._workload, self._architecture, self._chip, self._dtypes = workload, architecture, chip, dtypes
+        self._known: dict[object, Costs] = {}
 
     def expected(self, mapped: Mapped) -> tuple[LayerMapping, ...]:
         """The mappings with what their layers are expected to take beside one another."""
@@ -84,7 +85,13 @@ class Overlap:
         )
 
     def _costs(self, problem: Problem, mapping: LayerMapping) -> Costs:
-        return price(problem, mapping, self._chip, self._dtypes)
+        """Of a layer in its mapping; those that are alike share them."""
+        places = [(plan.home, plan.level, plan.shape, plan.strides, plan.resident) for plan in problem.operands]
+        dims = tuple(problem.layer.dims.items())
+        key = problem.layer.op, problem.layer.steps, dims, tuple(places), mapping.unit, mapping.nodes
+        if key not in self._known:
+            self._known[key] = price(problem, mapping, self._chip, self._dtypes)
+        return self._known[key]
 
     def _gap(self, problem: Problem, mapping: LayerMapping, came: float) -> Gap:
         """What a layer, some of whose first tiles ``came`` in before, leaves of DRAM to the next one."""
