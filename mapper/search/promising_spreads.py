@@ -19,6 +19,7 @@ from archsim.spec.network import Noc
 from mapper.cost.chip_rates import ChipCosts, drain_steps, fold_function, vector_time
 from mapper.cost.dram_contention import slowdown, together
 from mapper.cost.network_bounds import away_rate, away_tiles, link_rate, sent_each
+from mapper.cost.network_loads import passage
 from mapper.cost.partial_sums import least_after
 from mapper.problem.array_axes import array_shape
 from mapper.problem.core_partition import cuttable, spread_of
@@ -27,6 +28,7 @@ from mapper.problem.operands import ACC, OUT, OperandPlan
 from mapper.problem.problem import Problem, Spread
 
 SEARCHED = 3  # spreads of a layer that are searched whole
+NEAR = 8  # those whose ways over the network are looked at to choose them
 CLOSE = 1.05  # who is so near to what the memories beyond the cores need gains nothing by cutting a reduction
 
 
@@ -36,7 +38,7 @@ def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> lis
     if noc is None:
         return []
     outputs = [dim for dim in cuttable(problem, chip.architecture) if dim not in problem.groups["K"]]
-    plain = _ranked(_spreads(problem, chip.architecture, outputs), problem, chip, dtypes)
+    plain = _by_links(_ranked(_spreads(problem, chip.architecture, outputs), problem, chip, dtypes), problem, chip, noc)
     best, _, first = plain[0]
     if best <= CLOSE * max(_at_homes(problem.of_core(first), chip, noc)[0], default=0.0):
         return [spread for _, _, spread in plain[:SEARCHED]]
@@ -53,6 +55,20 @@ def _ranked(
     """Spreads with what ``_least`` says of them, the least first."""
     least = [(*_least(problem.of_core(spread), chip, dtypes), spread) for spread in found]
     return sorted(least, key=lambda entry: (*entry[:2], entry[2].parts))
+
+
+def _by_links(
+    ranked: Sequence[tuple[int, float, Spread]], problem: Problem, chip: ChipCosts, noc: Noc
+) -> list[tuple[int, float, Spread]]:
+    """The first few with what the busiest link takes for whole parts of all operands, the least first."""
+    rate, found = link_rate(chip, noc), []
+    for cycles, crossing, spread in ranked[:NEAR]:
+        part, busiest = problem.of_core(spread), 0.0
+        for plan in (*part.loads, *part.stores):
+            if part.crosses(plan):
+                busiest += float(passage(noc, part, plan, np.asarray(_bytes(part, plan) / plan.element_bytes), rate))
+        found.append((max(cycles, ceil(busiest)), crossing, spread))
+    return sorted(found, key=lambda entry: (*entry[:2], entry[2].parts))
 
 
 def _summing(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], best: float) -> Iterator[Spread]:

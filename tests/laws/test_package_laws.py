@@ -107,18 +107,19 @@ def test_law_42_a_package_computes_the_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_law_38_layers_on_a_package_take_their_bound(seed: int) -> None:
-    """Law 38: the analytic latency of a layer alone never exceeds the simulated one; fewer lanes between chiplets,
-    which shared operands have to pass, never make it shorter, and longer where all chiplets work."""
+    """Law 38: the bound of a layer alone never exceeds the simulated latency; many lanes between chiplets, which shared
+    operands have to pass, never make what is expected longer, and make it shorter where all chiplets work. In between
+    the few spreads that are searched may differ."""
     net = Net(np.random.default_rng(seed))
     x = net.source("x", (1, 16 + seed % 9, 16, 8 + seed % 11))
     net.conv(x, "y", 8 + seed % 13, 1 + seed % 3, 1 + seed % 2, (seed % 2, 0, 1, 0))
     workload = net.done("y")
     for fidelity in ("flit", "link"):
-        bounds = []
+        expected = []
         for lanes in (1, 2, 16):
             chip = grid(MESH.replace("lanes: 16", f"lanes: {lanes}"), noc={"fidelity": fidelity})
             compiled = compile_model(workload, chip)
-            bounds.append(compiled.mapping.layers[0].bound_cycles)
-            assert bounds[-1] * 1000 <= simulate(compiled.program, chip).total_ps
-        assert bounds == sorted(bounds, reverse=True)
-        assert bounds[0] > bounds[2] or seed > 1
+            expected.append(compiled.mapping.layers[0].expected_cycles)
+            assert compiled.mapping.layers[0].bound_cycles * 1000 <= simulate(compiled.program, chip).total_ps
+        assert expected[2] == min(expected)
+        assert expected[0] > expected[2] or seed > 1
