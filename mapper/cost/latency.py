@@ -148,11 +148,9 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow,
     return np.maximum(total, flow.moves * chip.edge), np.maximum(begun + waited + beside, chip.edge)
 
 
-def _passage(
-    chip: ChipCosts, problem: Problem, plan: OperandPlan, elements: Reals, *, begun: bool = False
-) -> Reals:  # fmt: skip
-    """Cycles of a tile over the network, the first one or where that has ``begun``; 0 for what does not cross it, and in
-    bounds, since a message may be short."""
+def _passage(chip: ChipCosts, problem: Problem, plan: OperandPlan, elements: Reals, *, begun: bool = False) -> Reals:
+    """Cycles of a tile over the network, the first one or where that has ``begun``; 0 for what does not cross it, and
+    in bounds, since a message may be short."""
     noc = chip.architecture.noc
     if noc is None or not chip.opens or not problem.crosses(plan):
         return np.zeros(())
