@@ -146,7 +146,7 @@ class LinkWays:
 
     def _busiest(self, memory: str, pattern: Pattern, spread_out: bool) -> float:
         groups, first = _tiles(pattern)
-        ports, paths = len(self._ports[memory]), self._between(memory, pattern.writes)
+        ports, paths = len(self._ports[memory]), self.between(memory, pattern.writes)
         cores, load = np.arange(groups.size), np.zeros(self.none + 1)
         starts = list(_dealt(groups, ports)) if spread_out else [turns(first // self.noc.message_bytes, ports)]
         for start in starts:
@@ -158,7 +158,7 @@ class LinkWays:
             load += np.bincount(ids.reshape(-1), minlength=self.none + 1) / len(starts)
         return float((load * self.periods).max())
 
-    def _between(self, memory: str, writes: bool) -> IntArray:
+    def between(self, memory: str, writes: bool) -> IntArray:
         """(ports, cores, hops) links from each port to each core, or back where cores write."""
         key = memory, writes
         if key not in self._paths:

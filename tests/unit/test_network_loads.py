@@ -51,7 +51,7 @@ def test_the_busiest_link_lies_on_the_way_of_most() -> None:
     """From the port at (0, 0) by x first: of the four columns three lie behind the first link, two cores each."""
     noc = _noc()
     one = LinkWays(replace(noc, multicast=True))
-    paths = one._between("l2", writes=False)[0]
+    paths = one.between("l2", writes=False)[0]
     load = np.bincount(paths.reshape(-1), minlength=one.none + 1)[: one.none]
     assert sorted(load.tolist())[-2:] == [6, 8]  # that link, and the port itself
 
