@@ -46,7 +46,8 @@ class LayerMapping:
     analytic latency (a lower bound of the simulated one) of the chosen mapping; ``proof``: 'optimal in space' or the
     reason not; ``simulated_cycles``: those of the layer alone where it was simulated for the choice, else 0;
     ``expected_cycles``: the analytic latency with what DRAM usually costs beside its beats (whole bursts, other rows
-    open), by which mappings are ranked.
+    open) and what collisions do, by which mappings are ranked; in a mapped network that of the layer between its
+    neighbours, which may hide part of it, so that it can be less than ``bound_cycles``.
     """
 
     layer: str
