@@ -12,7 +12,7 @@ from archsim.facts.noc.routing import NONE, RoutingTable
 from archsim.facts.noc.topology import FULL_RATE, Topology
 from archsim.noc.parameters import RouterParameters
 from archsim.noc.traffic import TrafficPattern
-from archsim.noc.ways import ShortestWays, head_cycles
+from archsim.noc.ways import ShortestWays
 
 
 def link_loads(topology: Topology, routes: RoutingTable, traffic: TrafficPattern) -> Any:
@@ -73,5 +73,5 @@ def unthrottled(topology: Topology, parameters: RouterParameters) -> int:
     """Flits of a buffer that keep any link busy: as many as leave until the first one's credit is back."""
     links = [(link.delay_cycles, link.period) for link in topology.links]
     nodes = [(node.delay_cycles, FULL_RATE) for node in topology.nodes]
-    rest = CROSSBAR + 2 * WIRE + parameters.credit_delay + head_cycles(parameters)
+    rest = CROSSBAR + 2 * WIRE + parameters.credit_delay + parameters.head_cycles
     return max(ceil((rest + 2 * delay + ceil(period) - 1) / period) for delay, period in links + nodes)

@@ -15,7 +15,6 @@ from archsim.noc.compiled import records as k
 from archsim.noc.compiled import records as r
 from archsim.noc.compiled.knuth import generator
 from archsim.noc.parameters import PacketFormat, RouterParameters
-from archsim.noc.ways import head_cycles
 
 FIRST_TURNS = 4096
 NO_TURN = np.array((k.NO_INDEX, k.NO_INDEX), r.LANE)
@@ -92,7 +91,7 @@ def _initial(
         sizes=np.zeros(r.SIZES, np.int64),
         streams=generator(seed),
         counts=network_records.idle_counts(),
-        pipeline=head_cycles(parameters),
+        pipeline=parameters.head_cycles,
         is_star=int(is_star),
     )
     _connect(found, topology)

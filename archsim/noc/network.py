@@ -22,7 +22,7 @@ from archsim.noc import engine
 from archsim.noc.fans import MulticastFans
 from archsim.noc.parameters import PacketFormat, RouterParameters
 from archsim.noc.shipments import MessageLoad, Shipment, ShipmentDelivery
-from archsim.noc.ways import ShortestWays, head_cycles
+from archsim.noc.ways import ShortestWays
 from archsim.sim.clock import ClockDomain
 from archsim.sim.messages import MessageBatch, SentRoute
 from archsim.spec import topology as chip_topology
@@ -81,7 +81,7 @@ class Network:
         parameters = _parameters(spec)
         self._engine = engine.engine(spec.fidelity, self.topology, routes, parameters, self.packets, seed=self.seed)
         self._fans = MulticastFans(
-            ShortestWays(self.topology, routes), self._engine, head_cycles(parameters), multicast=spec.multicast
+            ShortestWays(self.topology, routes), self._engine, parameters.head_cycles, multicast=spec.multicast
         )
         self._loads = MessageLoads(self._fans, self.packets, self._clock)
         self._header = np.zeros(serving.HEADER, np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from archsim.base.errors import ConfigError, nearest
+from archsim.facts.noc.routers import head_cycles
 
 ALLOCATORS = ("islip", "separable_input_first", "wavefront", "max_size")
 WHOLE_FLITS = 1 << 30  # of a message that is one packet
@@ -34,6 +35,11 @@ class RouterParameters:
     wait_for_tail_credit: bool = False
     hold_switch: bool = False
     input_speedup: int = 1
+
+    @property
+    def head_cycles(self) -> int:
+        """Of a head in a router before it asks for the switch."""
+        return head_cycles(self.routing_delay, speculative=self.speculative)
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():

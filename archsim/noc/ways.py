@@ -62,7 +62,7 @@ class ShortestWays:
         do not throttle a lone packet: of at least ``load.unthrottled`` flits. Source of the form: BookSim 2.0,
         measured.
         """
-        head = head_cycles(parameters)
+        head = parameters.head_cycles
         paces = self.paces(source, target, head)
         return self.flight_cycles(source, target) + max(span(flits, period) + heads for period, heads in paces) - 1
 
@@ -77,8 +77,3 @@ class ShortestWays:
 def span(flits: int, period: Fraction) -> int:
     """Cycles from the arrival of the first of ``flits`` that follow one another over a link to after the last one's."""
     return flits if period == 1 else ceil(flits * period) - ceil(period) + 1
-
-
-def head_cycles(parameters: RouterParameters) -> int:
-    """Of a head in a router before it asks for the switch."""
-    return parameters.routing_delay + (0 if parameters.speculative else 1)

@@ -11,12 +11,9 @@ import numpy as np
 from archsim.spec.network import Noc
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
-from mapper.cost.network_loads import carried
+from mapper.cost.network_loads import carried, ways_of
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import Problem
-
-PASSAGE_CYCLES = 2  # of a head through the switch of a router and onto the wire
-
 
 NONE: Reals = np.zeros(())
 
@@ -64,20 +61,19 @@ def network_terms(
 
 
 def trip(chip: ChipCosts, problem: Problem, plan: OperandPlan, *, both_ways: bool) -> float:
-    """Reference cycles of a head over the network: half of its sides, once, or there and back for what asks first.
+    """Reference cycles of a head between a shared memory and the core that is farthest from its ports: once, or there
+    and back for what asks first.
 
-    0 for what does not cross it, and in bounds, since a port may be next to the core.
+    0 for what does not cross the network, and in bounds, since a port may be next to the core.
     """
     noc = chip.architecture.noc
-    if noc is None or not chip.opens or not problem.crosses(plan):
+    if noc is None or problem.spread is None or not chip.opens or not problem.crosses(plan):
         return 0.0
-    router = noc.routing_delay_cycles + (0 if noc.speculative else 1) + PASSAGE_CYCLES
-    ways = 2 if both_ways and noc.request_flits else 1
-    cycles = sum(
-        sum(level.shape) / 2 * (router + level.delay_cycles(level.link_delay_cycles or 1, noc.clock_hz))
-        for level in noc.levels
-    )
-    return ways * cycles / chip.scale(noc)
+    ways, cores = ways_of(noc), problem.spread.cores
+    cycles = ways.head_cycles(plan.home, cores, writes=not both_ways)
+    if both_ways and noc.request_flits:
+        cycles += ways.head_cycles(plan.home, cores, writes=True)
+    return cycles / chip.scale(noc)
 
 
 def sent_each(noc: Noc, problem: Problem, plan: OperandPlan) -> float:

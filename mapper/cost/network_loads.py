@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
+from math import ceil
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 
 from archsim.base.arrays import IntArray
 from archsim.facts.noc.port_turns import turns
+from archsim.facts.noc.routers import CROSSBAR, WIRE, head_cycles
+from archsim.facts.noc.topology import Topology
 from archsim.spec import topology
 from archsim.spec.network import Noc
 from mapper.cost.grid import Flow, Reals
@@ -59,7 +62,7 @@ def passage(
     for itself all stand before the same ports at first; once that has ``begun`` they are out of step, and use all.
     """
     if begun and _apart(problem, plan):
-        all_ports = _ways_of(noc).busiest(plan.home, _pattern(problem, plan), spread_out=True)
+        all_ports = ways_of(noc).busiest(plan.home, _pattern(problem, plan), spread_out=True)
         return elements * (plan.element_bytes * all_ports / rate)
     size, ports = elements * plan.element_bytes, len(noc.shared[plan.home])
     in_turn = np.ceil(size / noc.message_bytes / ports) * _alike(noc, problem, plan)
@@ -81,7 +84,7 @@ def _alike(noc: Noc, problem: Problem, plan: OperandPlan) -> float:
 
 def _step(noc: Noc, problem: Problem, plan: OperandPlan, tile_bytes: Reals) -> Reals:
     """Bytes over the busiest link or port where each core that has tiles of an operand moves one."""
-    ways, pattern = _ways_of(noc), _pattern(problem, plan)
+    ways, pattern = ways_of(noc), _pattern(problem, plan)
     all_ports = ways.busiest(plan.home, pattern, spread_out=True)
     if plan.beyond or plan.rows is not None:
         return tile_bytes * all_ports
@@ -133,8 +136,10 @@ class LinkWays:
         self.periods = np.ones(self.none + 1)
         self.periods[: len(links)] = [float(link.period) for link in links]
         self.periods[self.none] = 0.0
+        self._heads = _heads(noc, self._topology)
         self._known: dict[tuple[str, Pattern, bool], float] = {}
         self._paths: dict[tuple[str, bool], IntArray] = {}
+        self._far: dict[tuple[str, int, bool], float] = {}
 
     def busiest(self, memory: str, pattern: Pattern, *, spread_out: bool) -> float:
         """Tiles (of them parts) that the busiest link carries where each core moves one: each through one port, the one
@@ -158,6 +163,14 @@ class LinkWays:
             load += np.bincount(ids.reshape(-1), minlength=self.none + 1) / len(starts)
         return float((load * self.periods).max())
 
+    def head_cycles(self, memory: str, cores: int, *, writes: bool) -> float:
+        """Network cycles of a head that nothing holds up, over the ways from all ports on average (or to them), for that
+        of the first ``cores`` which is farthest away."""
+        key = memory, cores, writes
+        if key not in self._far:
+            self._far[key] = float(self._heads[self.between(memory, writes)[:, :cores]].sum(-1).mean(0).max())
+        return self._far[key]
+
     def between(self, memory: str, writes: bool) -> IntArray:
         """(ports, cores, hops) links from each port to each core, or back where cores write."""
         key = memory, writes
@@ -177,6 +190,15 @@ class LinkWays:
             found.append(np.where(under_way, link, self.none))
             router = np.where(under_way, self._targets[np.where(under_way, link, 0)], router)
         return np.stack(found, axis=-1)
+
+
+def _heads(noc: Noc, topology: Topology) -> NDArray[np.float64]:
+    """Network cycles of a head on each of its links, those from nodes, and those to them, with the router before it."""
+    router = head_cycles(noc.routing_delay_cycles, speculative=noc.speculative) + CROSSBAR + WIRE
+    links = [router + link.delay_cycles + ceil(link.period) - 1 for link in topology.links]
+    sources = [WIRE + node.delay_cycles for node in topology.nodes]
+    sinks = [router + node.delay_cycles for node in topology.nodes]
+    return np.array([*links, *sources, *sinks, 0], dtype=np.float64)
 
 
 def _dealt(groups: IntArray, ports: int) -> Iterator[IntArray]:
@@ -200,7 +222,8 @@ def _tiles(pattern: Pattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 _latest: list[LinkWays] = []  # of the network that was asked for last
 
 
-def _ways_of(noc: Noc) -> LinkWays:
+def ways_of(noc: Noc) -> LinkWays:
+    """Those of a network; kept until another one is asked for."""
     if not _latest or _latest[0].noc is not noc:
         _latest[:] = [LinkWays(noc)]
     return _latest[0]

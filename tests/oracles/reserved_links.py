@@ -14,13 +14,13 @@ from itertools import count
 from math import ceil
 from typing import Any
 
-from archsim.facts.noc.routers import CROSSBAR, WIRE
+from archsim.facts.noc.routers import CROSSBAR, WIRE, head_cycles
 from archsim.facts.noc.routing import NONE
 from archsim.facts.noc.topology import Link
 from archsim.noc.compiled import knuth
 from archsim.noc.engine import tree
-from archsim.noc.parameters import PacketFormat, RouterParameters
-from archsim.noc.ways import ShortestWays, head_cycles
+from archsim.noc.parameters import PacketFormat
+from archsim.noc.ways import ShortestWays
 from archsim.sim.clock import ClockDomain
 from archsim.sim.messages import Message, MessageBatch
 from archsim.spec import topology as chip_topology
@@ -86,9 +86,7 @@ class ReservedLinks:
         self._multicast, self._nodes = spec.multicast, topology.nodes
         self._routes, self._ways = routes, ShortestWays(topology, routes)
         self._packets = PacketFormat(max(1, -(-spec.packet_bytes // spec.link_bytes)), spec.header_flits)
-        self._head = head_cycles(
-            RouterParameters(routing_delay=spec.routing_delay_cycles, speculative=spec.speculative)
-        )
+        self._head = head_cycles(spec.routing_delay_cycles, speculative=spec.speculative)
         self._clock = ClockDomain(spec.clock_hz)
         self._outputs = {(link.source, link.source_port): _output(link) for link in topology.links}
         for node in topology.nodes:
