@@ -25,14 +25,15 @@ from mapper.search.ties import Alike
 class Figures:
     """A mapping and what it is ranked by.
 
-    ``energy_pj``: of what the units do and of all accesses to memories, ``accesses_pj`` of these alone; ``commands``:
-    moves, and what the units do with tiles; ``held_bytes``:
-    of all rings; ``resources``: cycles that each engine and port needs, the largest is the latency; ``adding``: cores
+    ``alone_cycles``: what it is expected to take where no other layer runs before it; ``energy_pj``: of what the units
+    do and of all accesses to memories, ``accesses_pj`` of these alone; ``commands``: moves, and what the units do with
+    tiles; ``held_bytes``: of all rings; ``resources``: cycles that each engine and port needs, the largest is the latency; ``adding``: cores
     with partial sums of the same outputs, and the collective that adds them up, (1, '') where no reduction is spread;
     ``alike``: what differs by too little to count.
     """
 
     mapping: LayerMapping
+    alone_cycles: int
     energy_pj: float
     accesses_pj: float
     commands: int
@@ -67,6 +68,7 @@ def figures(layers: Layers, problem: Problem, mapping: LayerMapping) -> Figures:
     costs = price(problem, mapping, layers.chip, layers.dtypes)
     return Figures(
         replace(mapping, bound_cycles=int(costs.bound[CELL]), expected_cycles=int(costs.cycles[CELL])),
+        int(costs.alone_cycles[CELL]),
         float(costs.energy_pj[CELL]),
         float(costs.accesses_pj[CELL]),
         int(costs.commands[CELL]),

@@ -61,20 +61,34 @@ class Costs:
     def cycles(self) -> Reals:
         """The same with DRAM traffic in whole bursts and a row that each move has to open, to rank mappings by; of a
         layer that is spread over cores with what resources hold one another up."""
-        found = together(self.terms.values()) if self.problem.spread is not None else largest(self.terms)
+        return self._needed(self.terms)
+
+    @property
+    def alone_cycles(self) -> Reals:
+        """Those of a layer by itself, before which no tiles can come in."""
+        if self.problem.spread is None:
+            return self.cycles
+        return self._needed(self._of_cores(paced(self.chip.usual(), self.problem, self._bursts)))
+
+    def _needed(self, terms: Mapping[str, Reals]) -> Reals:
+        found = together(terms.values()) if self.problem.spread is not None else largest(terms)
         return np.ceil(found - 1e-6)
 
     @cached_property
     def terms(self) -> dict[str, Reals]:
         """What each resource alone needs of ``cycles`` (the largest is the figure)."""
         usual, problem, slow = self.chip.usual(), self.problem, self.slowdown
+        if problem.spread is not None:
+            return self._of_cores(brought_before(usual, problem, paced(usual, problem, self._bursts)))
+        done, timed = self.done.slowed(slow.array, slow.vector), self._timed
+        counts = memory_bytes(problem, done, self.flows, timed)
+        chip = self.chip if slow.pins else usual
+        return latency_terms(problem, chip, done, timed, counts, slow.moves, in_turns=True)
+
+    def _of_cores(self, off_chip: Mapping[str, Flow]) -> dict[str, Reals]:
+        """What each resource needs of a layer that is spread over cores, where DRAM sees the traffic ``off_chip``."""
+        usual, problem, slow = self.chip.usual(), self.problem, self.slowdown
         done = self.done.slowed(slow.array, slow.vector)
-        if problem.spread is None:
-            timed = self._timed
-            counts = memory_bytes(problem, done, self.flows, timed)
-            chip = self.chip if slow.pins else usual
-            return latency_terms(problem, chip, done, timed, counts, slow.moves, in_turns=True)
-        off_chip = brought_before(usual, problem, paced(usual, problem, self._bursts))
         counts = memory_bytes(problem, done, self.flows, off_chip)
         found = latency_terms(problem, usual, done, off_chip, counts, slow.moves)
         late = {name: behind(problem, off_chip, done.array_total) for name in found if name.endswith(PINS)}

@@ -129,7 +129,7 @@ def _row(
 ) -> LayerGap:
     layer, found = problem.layer, figures(layers, problem, mapping)
     return LayerGap(
-        layer.name, layer.op, mapping.unit, found.cycles, mapping.expected_cycles, sum(alone.values()),
+        layer.name, layer.op, mapping.unit, found.alone_cycles, mapping.expected_cycles, sum(alone.values()),
         sum(critical.get(layer.name, {}).values()), found.bounded_by, alone,
     )  # fmt: skip
 
