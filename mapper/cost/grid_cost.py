@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mapper.cost.chip_rates import ChipCosts, drain_steps
 from mapper.cost.dram_contention import behind, brought_before, last_written, paced, together
 from mapper.cost.grid import Flow, Reals, Traffic
-from mapper.cost.latency import PINS, largest, latency_terms
+from mapper.cost.latency import PINS, Terms, largest, latency_terms
 from mapper.cost.partial_sums import WAYS, adding, adding_bytes, spared_bytes
 from mapper.cost.slowdown import NONE, Slowdown
 from mapper.cost.unit_cycles import Work, joined_work
@@ -49,7 +49,7 @@ class Costs:
         """Reference cycles that no run can undercut."""
         flows = {plan.name: _spared(plan, self.flows[plan.name]) for plan in self.problem.operands}
         counts = self._at_memories(flows, flows)
-        return np.ceil(largest(latency_terms(self.problem, self.chip, self.done, flows, counts)) - 1e-6)
+        return np.ceil(largest(latency_terms(self.problem, self.chip, self.done, flows, counts).cycles) - 1e-6)
 
     @property
     def floor(self) -> float:
@@ -61,7 +61,7 @@ class Costs:
     def cycles(self) -> Reals:
         """The same with DRAM traffic in whole bursts and a row that each move has to open, to rank mappings by; of a
         layer that is spread over cores with what resources hold one another up."""
-        return self._needed(self.terms)
+        return self._needed(self._terms)
 
     @property
     def alone_cycles(self) -> Reals:
@@ -70,13 +70,20 @@ class Costs:
             return self.cycles
         return self._needed(self._of_cores(paced(self.chip.usual(), self.problem, self._bursts)))
 
-    def _needed(self, terms: Mapping[str, Reals]) -> Reals:
-        found = together(terms.values()) if self.problem.spread is not None else largest(terms)
+    def _needed(self, terms: Terms) -> Reals:
+        """Of a layer that is spread over cores the time in which resources hold one another up is added."""
+        found = largest(terms.cycles)
+        if self.problem.spread is not None:
+            found = found + together(terms.work.values()) - largest(terms.work)
         return np.ceil(found - 1e-6)
 
-    @cached_property
+    @property
     def terms(self) -> dict[str, Reals]:
         """What each resource alone needs of ``cycles`` (the largest is the figure)."""
+        return self._terms.cycles
+
+    @cached_property
+    def _terms(self) -> Terms:
         usual, problem, slow = self.chip.usual(), self.problem, self.slowdown
         if problem.spread is not None:
             return self._of_cores(brought_before(usual, problem, paced(usual, problem, self._bursts)))
@@ -85,15 +92,15 @@ class Costs:
         chip = self.chip if slow.pins else usual
         return latency_terms(problem, chip, done, timed, counts, slow.moves, in_turns=True)
 
-    def _of_cores(self, off_chip: Mapping[str, Flow]) -> dict[str, Reals]:
+    def _of_cores(self, off_chip: Mapping[str, Flow]) -> Terms:
         """What each resource needs of a layer that is spread over cores, where DRAM sees the traffic ``off_chip``."""
         usual, problem, slow = self.chip.usual(), self.problem, self.slowdown
         done = self.done.slowed(slow.array, slow.vector)
         counts = memory_bytes(problem, done, self.flows, off_chip)
         found = latency_terms(problem, usual, done, off_chip, counts, slow.moves)
-        late = {name: behind(problem, off_chip, done.array_total) for name in found if name.endswith(PINS)}
+        late = {name: behind(problem, off_chip, done.array_total) for name in found.work if name.endswith(PINS)}
         late["array"] = last_written(usual, problem, off_chip)
-        return {name: cycles + late.get(name, 0.0) for name, cycles in found.items()}
+        return Terms({name: cycles + late.get(name, 0.0) for name, cycles in found.cycles.items()}, found.work)
 
     @property
     def energy_pj(self) -> Reals:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,16 @@ def largest(terms: Mapping[Any, Reals]) -> Reals:
     return reduce(np.maximum, terms.values(), np.zeros(()))
 
 
+class Terms(NamedTuple):
+    """What each engine and each port needs: ``cycles`` in all, and of these ``work``, in which nobody else has it.
+
+    An engine also needs the first tile's way to it and the last tile's way from it, in which others work.
+    """
+
+    cycles: dict[str, Reals]
+    work: dict[str, Reals]
+
+
 def latency_terms(
     problem: Problem,
     chip: ChipCosts,
@@ -40,7 +50,7 @@ def latency_terms(
     slower: Mapping[str, float] = NO_SLOWER,
     *,
     in_turns: bool = False,
-) -> dict[str, Reals]:
+) -> Terms:
     """Cycles that each engine and each port needs at least; ``off_chip``: the traffic that DRAM sees, ``counts``: bytes
     at each memory; ``slower``: how many times as long the on-chip streams of the moves of plans take, by their names.
 
@@ -61,11 +71,16 @@ def latency_terms(
     if in_turns:
         compute_last = compute_last + _behind_whole(problem, done, off_chip, load_total, compute_last)
     terms, between, links = dict[str, Reals](), 0.0, network_terms(chip, problem, off_chip)
+    work = {
+        "load engine": load_total, "array": done.array_total, "vector unit": done.vector_total,
+        "store engine": store_total,
+    }  # fmt: skip
     if problem.adders > 1:
         added = adding(problem, chip, off_chip[ACC])
         stored, _ = _store_time(chip, problem, problem.stores[0], off_chip, slower)
         in_turn = added.engine + done.vector_total + stored  # one tile after the other
         terms["adding engine"] = np.maximum(load_first + done.array_first, added.ahead) + in_turn
+        work["adding engine"] = in_turn
         between, links = added.last, network_terms(chip, problem, off_chip, added.fetched, added.copied)
     terms |= {
         "load engine": load_total + between + compute_last + store_last,
@@ -74,8 +89,9 @@ def latency_terms(
         "store engine": load_first + compute_first + between + store_total,
     }
     if problem.engine == "copy" and not problem.loads and not problem.stores:
-        terms["copying engine"] = _copy_time(chip, problem, off_chip, slower)
-    return terms | _port_terms(chip, counts) | links
+        terms["copying engine"] = work["copying engine"] = _copy_time(chip, problem, off_chip, slower)
+    ports = _port_terms(chip, counts) | links
+    return Terms(terms | ports, work | ports)
 
 
 def _behind_whole(problem: Problem, done: Work, moved: Mapping[str, Flow], load_total: Reals, last: Reals) -> Reals:
