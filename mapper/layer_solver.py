@@ -192,6 +192,7 @@ class Solver:
                 sorted(self.search.dtypes.items()),
                 self.options.objective,
                 sorted(self.options.outer.items()),
+                sorted(self.options.network_shares.items()),
                 *([replace(rules, place="")] if rules else []),
                 *([*self._named, problem.layer.name] if self._named else []),
             ]

@@ -44,7 +44,9 @@ class Layers:
     ) -> None:
         self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
         energies = mapped_energies(architecture)
-        self.chip = ChipCosts(architecture, options.outer, energies.pj, standing_w=energies.standing_w)
+        self.chip = ChipCosts(
+            architecture, options.outer, energies.pj, standing_w=energies.standing_w, shares=options.network_shares
+        )
         self.solver = Solver(self.chip, dtypes, options)
         self.stated = Stated(workload, self.chip, dtypes, options.given)
         self.rules = {layer.name: self._rules(layer) for layer in workload.layers}

@@ -40,7 +40,8 @@ class Given:
 class Options:
     """What the user asked of the compiler.
 
-    ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``given``: what is stated
+    ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``network_shares``:
+    (shared memory, 'read' | 'write') -> share of the time that the network's busiest link works; ``given``: what is stated
     instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent; ``random``: seed of a legal mapping
     drawn at random instead of the best ('': the best), which no cache keeps; ``workers``: processes that search;
     ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``fences``: between
@@ -52,6 +53,7 @@ class Options:
     dtypes: Mapping[str, str] | None = None
     cache: Path | None = None
     outer: Mapping[str, Outer] = field(default_factory=dict)
+    network_shares: Mapping[tuple[str, str], float] = field(default_factory=dict)
     given: Given = field(default_factory=Given)
     numbers: Mapping[str, Numbers] = field(default_factory=dict)
     random: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf
 from typing import Protocol
@@ -92,7 +92,8 @@ class ChipCosts:
     (vector unit, 'lane_ops') -> pJ; ``standing_w``: what time alone costs.
 
     ``outer``: DRAM parts by name; one that is not there is taken as infinitely fast, so that bounds stay bounds.
-    ``opens``: moves are taken to find other rows open in DRAM.
+    ``opens``: moves are taken to find other rows open in DRAM, and packets to wait for others. ``shares``: (shared
+    memory, 'read' | 'write') -> share of the time that the network's busiest link works then; 1 where not known.
     """
 
     architecture: Architecture
@@ -100,6 +101,7 @@ class ChipCosts:
     energy_pj: Mapping[tuple[str, str], float]
     opens: bool = False
     standing_w: float = 0.0
+    shares: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def read_rate(self, name: str) -> float:
         """Bytes per reference cycle that a DMA engine can read from a memory (infinite where unlimited)."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
-from mapper.cost.network_bounds import link_rate, network_terms, trip
+from mapper.cost.network_bounds import network_terms, trip, usual_rate
 from mapper.cost.network_loads import passage
 from mapper.cost.partial_sums import adding
 from mapper.cost.unit_cycles import Work
@@ -170,7 +170,7 @@ def _passage(chip: ChipCosts, problem: Problem, plan: OperandPlan, elements: Rea
     noc = chip.architecture.noc
     if noc is None or not chip.opens or not problem.crosses(plan):
         return np.zeros(())
-    return passage(noc, problem, plan, elements, link_rate(chip, noc), begun=begun)
+    return passage(noc, problem, plan, elements, usual_rate(chip, noc, problem, plan), begun=begun)
 
 
 def _descriptors(chip: ChipCosts, plan: OperandPlan, flow: Flow, elements: Reals) -> Reals:

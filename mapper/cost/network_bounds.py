@@ -12,7 +12,7 @@ from archsim.spec.network import Noc
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
 from mapper.cost.network_loads import carried, ways_of
-from mapper.problem.operands import OperandPlan
+from mapper.problem.operands import OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 NONE: Reals = np.zeros(())
@@ -52,7 +52,8 @@ def network_terms(
         if chip.opens:
             plans = problem.loads if way == "out" else problem.stores
             crossing = [plan for plan in plans if plan.home == memory and problem.crosses(plan)]
-            found[f"{noc.name} {way} of {memory}"] = carried(noc, problem, crossing, moved, rate)
+            rates = {plan.name: usual_rate(chip, noc, problem, plan) for plan in crossing}
+            found[f"{noc.name} {way} of {memory}"] = carried(noc, problem, crossing, moved, rates)
     for (memory, way), size in away.items():
         beside = away_rate(chip, noc, memory)
         if beside is not None:
@@ -88,6 +89,14 @@ def link_rate(chip: ChipCosts, noc: Noc) -> float:
     """
     flits = -(-noc.packet_bytes // noc.link_bytes)
     return noc.link_bytes * flits / (flits + noc.header_flits) * chip.scale(noc)
+
+
+def usual_rate(chip: ChipCosts, noc: Noc, problem: Problem, plan: OperandPlan) -> float:
+    """The same where packets for several cores, or from them, wait for one another: on average over the time in which
+    the network carries an operand."""
+    if noc.multicast and problem.different(plan) == 1:
+        return link_rate(chip, noc)
+    return link_rate(chip, noc) * chip.shares.get((plan.home, "write" if plan.operand == OUT else "read"), 1.0)
 
 
 def away_tiles(noc: Noc, memory: str, cores: int, tiles: float) -> float:

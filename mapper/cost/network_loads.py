@@ -31,10 +31,16 @@ from mapper.problem.problem import Problem
 OFTEN = 4  # times that each port has its turn at least, where tiles that use all ports are dealt to them
 
 
-def carried(noc: Noc, problem: Problem, plans: Sequence[OperandPlan], moved: Mapping[str, Flow], rate: float) -> Reals:
+def carried(
+    noc: Noc,
+    problem: Problem,
+    plans: Sequence[OperandPlan],
+    moved: Mapping[str, Flow],
+    rates: Mapping[str, float],
+) -> Reals:
     """Cycles that the busiest link or port works over a whole layer for the tiles that a shared memory sends, or takes.
 
-    ``plans``: the operands of these; ``rate``: bytes of a cycle over a link. In a step, in which each operand has a
+    ``plans``: the operands of these; ``rates``: bytes of a cycle over a link, by their names. In a step, in which each operand has a
     tile or several, cores wait for the port that is last: about as late as the largest of so many normal variables with
     the variance of what a port sends of tiles whose messages meet by chance, which are those of a round that are not
     enough for all ports.
@@ -43,7 +49,7 @@ def carried(noc: Noc, problem: Problem, plans: Sequence[OperandPlan], moved: Map
     moves = [np.maximum(moved[plan.name].moves, 1.0) for plan in plans]
     steps, variance = reduce(np.minimum, moves), np.zeros(())
     for plan, times in zip(plans, moves, strict=True):
-        tile = moved[plan.name].filled * plan.element_bytes / times
+        tile, rate = moved[plan.name].filled * plan.element_bytes / times, rates[plan.name]
         total = total + times * passage(noc, problem, plan, tile / plan.element_bytes, rate, begun=True)
         if plan.beyond and not _apart(problem, plan):
             odd = np.ceil(tile / noc.message_bytes) % ports / ports

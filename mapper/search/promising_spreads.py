@@ -18,7 +18,7 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.network import Noc
 from mapper.cost.chip_rates import ChipCosts, drain_steps, fold_function, vector_time
 from mapper.cost.dram_contention import slowdown, together
-from mapper.cost.network_bounds import away_rate, away_tiles, link_rate, sent_each
+from mapper.cost.network_bounds import away_rate, away_tiles, link_rate, sent_each, usual_rate
 from mapper.cost.network_loads import passage
 from mapper.cost.partial_sums import least_after
 from mapper.problem.array_axes import array_shape
@@ -61,12 +61,13 @@ def _by_links(
     ranked: Sequence[tuple[int, float, Spread]], problem: Problem, chip: ChipCosts, noc: Noc
 ) -> list[tuple[int, float, Spread]]:
     """The first few with what the busiest link takes for whole parts of all operands, the least first."""
-    rate, found = link_rate(chip, noc), []
+    found = []
     for cycles, crossing, spread in ranked[:NEAR]:
         part, busiest = problem.of_core(spread), 0.0
         for plan in (*part.loads, *part.stores):
             if part.crosses(plan):
-                busiest += float(passage(noc, part, plan, np.asarray(_bytes(part, plan) / plan.element_bytes), rate))
+                elements, rate = np.asarray(_bytes(part, plan) / plan.element_bytes), usual_rate(chip, noc, part, plan)
+                busiest += float(passage(noc, part, plan, elements, rate))
         found.append((max(cycles, ceil(busiest)), crossing, spread))
     return sorted(found, key=lambda entry: (*entry[:2], entry[2].parts))
 

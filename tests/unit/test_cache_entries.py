@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from archsim.base import caches, entries
+from archsim.base.measured import MeasuredIntegers
 from archsim.base.registry import PLUGINS_VARIABLE
 from archsim.ir.asm.printer import print_program
 from archsim.ir.mapping import Loop
 from archsim.ir.workload import Workload
 from archsim.lab.run import run
 from archsim.lab.run.job import Job
-from archsim.memory.dram.measured import MeasuredIntegers
+from archsim.memory.dram.sampling import MEASURED
 from mapper.compile import Compiled, Options, compile_model
 from mapper.given.judge import kept_fault
 from mapper.search import exhaustive
@@ -208,7 +209,7 @@ def test_a_full_disk_costs_the_cache_and_leaves_nothing(
     monkeypatch.setattr(os, "replace", failing)
     monkeypatch.setattr(Path, "open", opened)
     assert print_program(compiled(tmp_path).program) == LISTING
-    assert MeasuredIntegers("part").numbers("rate", lambda: (7,)) == (7,)
+    assert MeasuredIntegers(MEASURED, "part").numbers("rate", lambda: (7,)) == (7,)
     told = capsys.readouterr().err
     assert told.count("warning:") == 1 and "No space left on device" in told and "not kept" in told
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -236,17 +237,17 @@ def test_wrong_rates_are_dropped_with_one_warning_and_measured_again(
 ) -> None:
     monkeypatch.setenv(caches.FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.delenv(caches.OFF_VARIABLE, raising=False)
-    MeasuredIntegers("part").numbers("a", lambda: (1, 23))
-    MeasuredIntegers("part").numbers("b", lambda: (5,))
+    MeasuredIntegers(MEASURED, "part").numbers("a", lambda: (1, 23))
+    MeasuredIntegers(MEASURED, "part").numbers("b", lambda: (5,))
     (file,) = (tmp_path / "dram").iterdir()
     first, *others = [line for line in file.read_bytes().splitlines(keepends=True) if line.strip()]
     file.write_bytes(b"".join([*others, RATES[wrong](first)]))
-    known = MeasuredIntegers("part")
+    known = MeasuredIntegers(MEASURED, "part")
     assert known.numbers("b", lambda: (0,)) == (5,)
     assert "a" not in known._known and known.numbers("a", lambda: (1, 23)) == (1, 23)
     told = capsys.readouterr().err
     assert told.count("warning:") == 1 and "1 of 2 rates" in told
-    assert MeasuredIntegers("part").numbers("a", lambda: (0, 0)) == (1, 23)
+    assert MeasuredIntegers(MEASURED, "part").numbers("a", lambda: (0, 0)) == (1, 23)
     assert capsys.readouterr().err == ""
 
 
@@ -255,9 +256,9 @@ def test_sealed_rates_that_are_none_are_dropped(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv(caches.FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.delenv(caches.OFF_VARIABLE, raising=False)
     for numbers in ((1, 0), (1,), (1, 2, 3)):
-        MeasuredIntegers(numbers).numbers("pace", lambda numbers=numbers: numbers)
-        assert MeasuredIntegers(numbers).numbers("pace", lambda: (1, 2), least=(1, 1)) == (1, 2)
-        assert MeasuredIntegers(numbers).numbers("pace", lambda: (3, 4), least=(1, 1)) == (1, 2)
+        MeasuredIntegers(MEASURED, numbers).numbers("pace", lambda numbers=numbers: numbers)
+        assert MeasuredIntegers(MEASURED, numbers).numbers("pace", lambda: (1, 2), least=(1, 1)) == (1, 2)
+        assert MeasuredIntegers(MEASURED, numbers).numbers("pace", lambda: (3, 4), least=(1, 1)) == (1, 2)
     assert len(entries.told()) == 3
 
 

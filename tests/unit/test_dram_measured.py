@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archsim.base import caches
+from archsim.base import caches, measured
+from archsim.base.measured import MeasuredIntegers
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.address import DEFAULT, by_name
 from archsim.facts.dram.device import ControllerPolicy
-from archsim.memory.dram import measured
 from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.interface import RowList, Transfer, TransferCompletion
-from archsim.memory.dram.measured import MeasuredIntegers
-from archsim.memory.dram.sampling import PatternSampler
+from archsim.memory.dram.sampling import MEASURED, PatternSampler
 
 FAR_PS = 10**15
 
@@ -37,18 +36,18 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_what_was_measured_is_found_again(cached: Path) -> None:
-    assert MeasuredIntegers("part").numbers("rate", lambda: (3, -(10**30))) == (3, -(10**30))
-    assert MeasuredIntegers("part").numbers("rate", unmeasurable) == (3, -(10**30))
+    assert MeasuredIntegers(MEASURED, "part").numbers("rate", lambda: (3, -(10**30))) == (3, -(10**30))
+    assert MeasuredIntegers(MEASURED, "part").numbers("rate", unmeasurable) == (3, -(10**30))
     with pytest.raises(AssertionError, match="again"):
-        MeasuredIntegers("part").numbers("other rate", unmeasurable)
+        MeasuredIntegers(MEASURED, "part").numbers("other rate", unmeasurable)
     with pytest.raises(AssertionError, match="again"):
-        MeasuredIntegers("other part").numbers("rate", unmeasurable)
+        MeasuredIntegers(MEASURED, "other part").numbers("rate", unmeasurable)
 
 
 def test_other_code_measures_anew(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    MeasuredIntegers("part").numbers("rate", lambda: (1,))
+    MeasuredIntegers(MEASURED, "part").numbers("rate", lambda: (1,))
     monkeypatch.setattr(measured, "code_sha256", lambda sources: "changed")
-    assert MeasuredIntegers("part").numbers("rate", lambda: (2,)) == (2,)
+    assert MeasuredIntegers(MEASURED, "part").numbers("rate", lambda: (2,)) == (2,)
     assert len(files(cached)) == 2
 
 
@@ -59,51 +58,51 @@ def test_the_code_is_that_of_the_model() -> None:
 
 
 def test_lines_that_were_cut_short_are_no_lines(cached: Path) -> None:
-    first = MeasuredIntegers("part")
+    first = MeasuredIntegers(MEASURED, "part")
     first.numbers("a", lambda: (1, 23))
     first.numbers("b", lambda: (4, 56))
     (file,) = files(cached)
     text = file.read_bytes().rstrip(b"\n")
     for end in range(len(text) - 1, text.index(b"4, 56"), -1):
         file.write_bytes(text[:end])
-        again = MeasuredIntegers("part")
+        again = MeasuredIntegers(MEASURED, "part")
         assert again.numbers("a", unmeasurable) == (1, 23)
         assert again.numbers("b", lambda: (7,)) == (7,)
-        assert MeasuredIntegers("part").numbers("b", unmeasurable) == (7,)
+        assert MeasuredIntegers(MEASURED, "part").numbers("b", unmeasurable) == (7,)
 
 
 def test_a_file_that_is_no_text_is_begun_anew(cached: Path) -> None:
-    MeasuredIntegers("part").numbers("a", lambda: (1,))
+    MeasuredIntegers(MEASURED, "part").numbers("a", lambda: (1,))
     (file,) = files(cached)
     file.write_bytes(b'\xff\xfe{}\n["a"\n17\n{"b": 1}\n')
-    assert MeasuredIntegers("part").numbers("a", lambda: (2,)) == (2,)
+    assert MeasuredIntegers(MEASURED, "part").numbers("a", lambda: (2,)) == (2,)
 
 
 @pytest.mark.parametrize(
     "line", ["[[1], 2]", "[" * 100_000, f'["{measured._digest("a")}", "x"]'], ids=["unhashable", "deep", "text"]
 )
 def test_lines_of_others_are_no_lines(cached: Path, line: str) -> None:
-    MeasuredIntegers("part").numbers("a", lambda: (1,))
+    MeasuredIntegers(MEASURED, "part").numbers("a", lambda: (1,))
     (file,) = files(cached)
     file.write_text(line)
-    assert MeasuredIntegers("part").numbers("a", lambda: (2,)) == (2,)
+    assert MeasuredIntegers(MEASURED, "part").numbers("a", lambda: (2,)) == (2,)
 
 
 def test_a_large_file_is_begun_anew(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    MeasuredIntegers("part").numbers("a", lambda: (1,))
+    MeasuredIntegers(MEASURED, "part").numbers("a", lambda: (1,))
     monkeypatch.setattr(measured, "MOST_BYTES", 8)
-    assert MeasuredIntegers("part").numbers("a", lambda: (2,)) == (2,)
+    assert MeasuredIntegers(MEASURED, "part").numbers("a", lambda: (2,)) == (2,)
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(cached: Path) -> None:
     (cached / "dram").write_text("a file")
-    assert MeasuredIntegers("part").numbers("a", lambda: (1,)) == (1,)
+    assert MeasuredIntegers(MEASURED, "part").numbers("a", lambda: (1,)) == (1,)
     assert (cached / "dram").read_text() == "a file"
 
 
 def test_without_caches_nothing_is_written(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(caches.OFF_VARIABLE, "1")
-    known = MeasuredIntegers("part")
+    known = MeasuredIntegers(MEASURED, "part")
     assert known.numbers("a", lambda: (1,)) == known.numbers("a", unmeasurable) == (1,)
     assert not (cached / "dram").exists()
 

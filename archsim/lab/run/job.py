@@ -21,6 +21,7 @@ from archsim.lab.kit.gc_pause import collect_stopped, uncollected
 from archsim.lab.kit.text import read_text
 from archsim.lab.run.fidelity import affordable, with_fidelity
 from archsim.lab.run.fits import check_fit
+from archsim.lab.run.network_shares import network_shares
 from archsim.lab.run.offchip import outer_rates
 from archsim.lab.run.replay_blocks import LeftOut, leave_out, lengthened
 from archsim.report.kit.number_format import counted
@@ -244,7 +245,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
     check_fit(workload, architecture, dtypes, job.chip, job.values)
     say(f"mapping {counted(len(workload.layers), 'layer')}")
     asked = Options(
-        objective, dtypes, folder(), outer_rates(architecture), numbers=job.numbers, workers=job.workers,
+        objective, dtypes, folder(), outer_rates(architecture), network_shares(architecture), numbers=job.numbers, workers=job.workers,
         refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None, search=job.search,
         seed=str(job.seed),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from archsim.base.errors import ArchsimError, ConfigError, nearest
 from archsim.base.progress import each
 from archsim.ir.forms.mapping import node_form
 from archsim.lab.run.job import Job, Progress, load_chip, prepare, quiet
+from archsim.lab.run.network_shares import network_shares
 from archsim.lab.run.offchip import outer_rates
 from archsim.lab.what_if.variants import ChipVariant, variants
 from archsim.spec.architecture import Architecture
@@ -167,7 +168,7 @@ def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any) -
 
 
 def _again(layers: Layers, mapped: Mapped, index: int, chip: Architecture) -> Figures:
-    options = replace(layers.options, outer=outer_rates(chip), refine=0, simulate=None)
+    options = replace(layers.options, outer=outer_rates(chip), network_shares=network_shares(chip), refine=0, simulate=None)
     others, barred = Layers(layers.workload, chip, layers.dtypes, options), mapped.barred
     while True:
         try:

@@ -9,16 +9,19 @@ from random import Random
 
 import numpy as np
 
+from archsim.base.measured import MeasuredIntegers, MeasuredModel
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.device import AddressMap, ControllerPolicy, DramMemory
 from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.interface import MAX_OUTER_EXTENTS, RowList, Transfer, TransferCompletion, useful_bytes
-from archsim.memory.dram.measured import MeasuredIntegers
 from archsim.memory.dram.patterns import RowListKind, TransferPattern, askers_of, first_of, rows_sha256
 from archsim.memory.dram.patterns import reach as reach_of
 from archsim.memory.dram.region_records import bursts_of_rows, bursts_touched
 from archsim.sim.clock import ClockDomain
 
+MEASURED = MeasuredModel(
+    "dram", "DRAM", ("archsim.memory.dram", "archsim.facts.dram", "archsim.sim.clock", "archsim.base.jit")
+)
 SAMPLE_BURSTS = 2048
 CROWDS = (64, 16, 8, 4, 2)  # transfers of a pattern at once
 OPENED = 256  # rows that are opened all over the memory before a pattern is measured
@@ -60,7 +63,7 @@ class PatternSampler:
         self._dram, self._mapping, self._interleave_bytes = dram, mapping, interleave_bytes
         self._policy, self._quiet = policy, replace(policy, refresh="none")
         self._clock = ClockDomain(dram.device.clock_hz)
-        self._measured = MeasuredIntegers((dram, policy, mapping, interleave_bytes))
+        self._measured = MeasuredIntegers(MEASURED, (dram, policy, mapping, interleave_bytes))
         self._samples: dict[TransferPattern, PatternSample] = {}
         self._rows: dict[RowListKind, RowList] = {}
         self.latency_ps = {write: self._latency(write) for write in (False, True)}

@@ -1,7 +1,7 @@
-"""What was measured on the exact model of one DRAM part, kept for later runs.
+"""What was measured on an exact model, as of one DRAM part or one network, kept for later runs.
 
-Rates follow from the part, the controller and the pattern alone; so a file of them is named by a hash of the part and
-of the code of the model, and holding them or not changes no result. A measurement is one line of JSON, sealed
+Rates follow from the part and from what it is asked for alone; so a file of them is named by a hash of the part and of
+the code of the model, and holding them or not changes no result. A measurement is one line of JSON, sealed
 (``archsim.base.entries``), that is added to the file in one write: several processes may add to it. A line that was
 edited or cut short, or whose numbers are none of what was asked, is dropped with a warning, and the file written anew
 without it. A file that cannot be read or written costs the cache alone.
@@ -15,22 +15,30 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from archsim.base import entries
 from archsim.base.caches import code_sha256, folder
 
-SOURCES = ("archsim.memory.dram", "archsim.facts.dram", "archsim.sim.clock", "archsim.base.jit")
 MOST_BYTES = 4 << 20  # of a file: some 40,000 measurements; a larger one is begun anew
+
+
+class MeasuredModel(NamedTuple):
+    """What is measured: the ``folder`` of its files, its ``name`` in messages, and the ``sources`` of its code."""
+
+    folder: str
+    name: str
+    sources: tuple[str, ...]
 
 
 class MeasuredIntegers:
     """Integers by what was measured. ``part``: all that is the same in every measurement, as text."""
 
-    def __init__(self, part: object) -> None:
-        root = folder()
-        name = _digest((part, sys.version_info[:2], code_sha256(SOURCES)))
-        self._path = root / "dram" / f"{name}.jsonl" if root is not None else None
-        self._known = _read(self._path) if self._path is not None else {}
+    def __init__(self, model: MeasuredModel, part: object) -> None:
+        root, self._model = folder(), model
+        name = _digest((part, sys.version_info[:2], code_sha256(model.sources)))
+        self._path = root / model.folder / f"{name}.jsonl" if root is not None else None
+        self._known = _read(self._path, model) if self._path is not None else {}
 
     def numbers(
         self, what: object, measure: Callable[[], Sequence[int]], least: Sequence[int] | None = None
@@ -43,7 +51,7 @@ class MeasuredIntegers:
         found = self._known.get(key)
         if found is not None and not _is_sound(found, least):
             assert self._path is not None
-            entries.dropped(self._path, "a rate of DRAM is none")
+            entries.dropped(self._path, f"a rate of {self._model.name} is none")
             found = None
         if found is None:
             found = self._known[key] = tuple(int(number) for number in measure())
@@ -84,13 +92,13 @@ def _line(place: str, key: str, numbers: tuple[int, ...]) -> str:
     return json.dumps([key, entries.seal(place, key, numbers), *numbers])
 
 
-def _read(path: Path) -> dict[str, tuple[int, ...]]:
+def _read(path: Path, model: MeasuredModel) -> dict[str, tuple[int, ...]]:
     """What a file holds; lines that are no measurements of it are told, and it is written anew without them."""
     try:
         found = path.stat()
         if found.st_size > MOST_BYTES:
             path.unlink()
-        return dict(_lines(path, found.st_size, found.st_mtime_ns))
+        return dict(_lines(path, model, found.st_size, found.st_mtime_ns))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
@@ -99,14 +107,14 @@ def _read(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 @lru_cache(maxsize=8)
-def _lines(path: Path, _size: int, _time: int) -> dict[str, tuple[int, ...]]:
+def _lines(path: Path, model: MeasuredModel, _size: int, _time: int) -> dict[str, tuple[int, ...]]:
     """The same of a file of this size and time, read once by a process that runs many designs; raises OSError."""
     lines = [line for line in path.read_bytes().splitlines() if line.strip()]
     told = [_entry(path.name, line) for line in lines]
     found = dict(entry for entry in told if entry is not None)
     wrong = told.count(None)
     if wrong:
-        entries.dropped(path, f"{wrong} of {len(lines)} rates of DRAM were edited, damaged or cut short")
+        entries.dropped(path, f"{wrong} of {len(lines)} rates of {model.name} were edited, damaged or cut short")
         _rewrite(path, found)
     return found
 
