@@ -80,16 +80,6 @@ def brought_before(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow])
     return found
 
 
-def last_written(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow]) -> Reals:
-    """Reference cycles in which the memories that cores share take the last tiles of all of them."""
-    total: Reals = np.zeros(())
-    for plan in problem.stores:
-        flow = flows[plan.name]
-        tile = flow.touched / np.maximum(flow.moves, 1.0) * (plan.element_bytes * problem.share(plan, plan.home))
-        total = total + tile / chip.port_rate(plan.home, write=True)
-    return total
-
-
 def behind(problem: Problem, flows: Mapping[str, Flow], work: Reals) -> Reals:
     """Cycles of ``work`` that are left when DRAM has served the last tile, of the most finely cut operand; none where
     all that it serves can be there before."""

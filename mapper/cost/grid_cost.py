@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapper.cost.chip_rates import ChipCosts, drain_steps
-from mapper.cost.dram_contention import behind, brought_before, last_written, paced, together
+from mapper.cost.dram_contention import behind, brought_before, paced, together
 from mapper.cost.grid import Flow, Reals, Traffic
 from mapper.cost.latency import PINS, Terms, largest, latency_terms
 from mapper.cost.partial_sums import WAYS, adding, adding_bytes, spared_bytes
@@ -99,7 +99,6 @@ class Costs:
         counts = memory_bytes(problem, done, self.flows, off_chip)
         found = latency_terms(problem, usual, done, off_chip, counts, slow.moves)
         late = {name: behind(problem, off_chip, done.array_total) for name in found.work if name.endswith(PINS)}
-        late["array"] = last_written(usual, problem, off_chip)
         return Terms({name: cycles + late.get(name, 0.0) for name, cycles in found.cycles.items()}, found.work)
 
     @property

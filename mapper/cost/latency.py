@@ -14,7 +14,7 @@ import numpy as np
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
 from mapper.cost.network_bounds import network_terms, trip, usual_rate
-from mapper.cost.network_loads import passage
+from mapper.cost.network_loads import passage, reach_bytes
 from mapper.cost.partial_sums import adding
 from mapper.cost.unit_cycles import Work
 from mapper.problem.channels import load_channel
@@ -60,6 +60,8 @@ def latency_terms(
     """
     load_total, load_first = _load_times(chip, problem, off_chip, slower)
     store_total, store_last = _store_times(chip, problem, off_chip, slower)
+    if problem.spread is not None and chip.opens:
+        store_last = store_last + _last_of_cores(chip, problem, off_chip)
     if in_turns:
         store_last = store_last + _last_written(chip, problem, off_chip)
         load_total, store_total = (
@@ -122,11 +124,11 @@ def _load_times(
     none, pins, late = np.zeros(()), dict[str, Reals](), np.zeros(())
     for plan in problem.loads:
         tile = moved[plan.name].first
-        lag = _passage(chip, problem, plan, tile) - _passage(chip, problem, plan, tile, begun=True)
+        lag = _passage(chip, problem, plan, tile, moved) - _passage(chip, problem, plan, tile, moved, begun=True)
         late = np.maximum(late, lag)  # cores that are out of step for one operand are for the others
         pins[plan.home] = pins.get(plan.home, none) + _first_on_pins(chip, problem, plan, moved[plan.name])
         lane = problem.engines_of(plan), load_channel(problem, plan, channels)
-        all_tiles, first_tile = _load_time(chip, problem, plan, moved[plan.name], slower.get(plan.name, 1.0))
+        all_tiles, first_tile = _load_time(chip, problem, plan, moved, slower.get(plan.name, 1.0))
         total[lane], first[lane] = total.get(lane, none) + all_tiles, first.get(lane, none) + first_tile
         way[plan.operand] = way.get(plan.operand, none) + first_tile
     return largest(total), late + np.maximum(np.maximum(largest(first), largest(way)), largest(pins))
@@ -140,9 +142,11 @@ def _first_on_pins(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: F
     return flow.first * (plan.element_bytes * problem.whole_parts(plan, plan.home)) / rate
 
 
-def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow, slower: float) -> tuple[Reals, Reals]:
+def _load_time(
+    chip: ChipCosts, problem: Problem, plan: OperandPlan, moved: Mapping[str, Flow], slower: float
+) -> tuple[Reals, Reals]:
     """Engine time of all of an operand's tiles, and of the first one. On-chip streams run while DRAM is waited for."""
-    read, write = chip.read_rate(plan.home), chip.write_rate(plan.level)
+    flow, read, write = moved[plan.name], chip.read_rate(plan.home), chip.write_rate(plan.level)
     waited = 0.0 if plan.cached else chip.latency(plan.home, write=False)
     beside = chip.setup + trip(chip, problem, plan, both_ways=True)
     pin, stream = flow.touched * plan.element_bytes / read, flow.filled * plan.element_bytes / write * slower
@@ -158,19 +162,28 @@ def _load_time(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow,
         begun = begun + _descriptors(chip, plan, flow, flow.first)
         runs = _descriptors(chip, plan, flow, flow.touched)
     tile = flow.filled / np.maximum(flow.moves, 1.0)
-    sent = flow.moves * _passage(chip, problem, plan, tile, begun=True)
+    sent = flow.moves * _passage(chip, problem, plan, tile, moved, begun=True)
     total = np.maximum(np.maximum(pin + flow.moves * waited, stream), sent) + runs + flow.moves * beside
-    begun = np.maximum(begun, _passage(chip, problem, plan, flow.first, begun=True))
+    begun = np.maximum(begun, _passage(chip, problem, plan, flow.first, moved, begun=True))
     return np.maximum(total, flow.moves * chip.edge), np.maximum(begun + waited + beside, chip.edge)
 
 
-def _passage(chip: ChipCosts, problem: Problem, plan: OperandPlan, elements: Reals, *, begun: bool = False) -> Reals:
+def _passage(
+    chip: ChipCosts,
+    problem: Problem,
+    plan: OperandPlan,
+    elements: Reals,
+    moved: Mapping[str, Flow],
+    *,
+    begun: bool = False,
+) -> Reals:
     """Cycles of a tile over the network, the first one or where that has ``begun``; 0 for what does not cross it, and
     in bounds, since a message may be short."""
     noc = chip.architecture.noc
     if noc is None or not chip.opens or not problem.crosses(plan):
         return np.zeros(())
-    return passage(noc, problem, plan, elements, usual_rate(chip, noc, problem, plan), begun=begun)
+    rate, reach = usual_rate(chip, noc, problem, plan), reach_bytes(problem, plan, moved)
+    return passage(noc, problem, plan, elements, rate, reach, begun=begun)
 
 
 def _descriptors(chip: ChipCosts, plan: OperandPlan, flow: Flow, elements: Reals) -> Reals:
@@ -215,6 +228,16 @@ def _last_written(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) 
     for out in problem.stores:
         tile = moved[out.name].touched / np.maximum(moved[out.name].moves, 1.0)
         total = total + tile * out.element_bytes / chip.write_rate(out.home)
+    return total
+
+
+def _last_of_cores(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> Reals:
+    """Cycles in which the last tiles of all cores go over the network, and the memories that they share take them."""
+    total = np.zeros(())
+    for out in problem.stores:
+        tile = moved[out.name].touched / np.maximum(moved[out.name].moves, 1.0)
+        written = tile * (out.element_bytes * problem.share(out, out.home)) / chip.port_rate(out.home, write=True)
+        total = total + np.maximum(written, _passage(chip, problem, out, tile, moved))
     return total
 
 

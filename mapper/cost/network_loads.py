@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from math import ceil
+from math import ceil, inf, prod
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -50,30 +50,65 @@ def carried(
     steps, variance = reduce(np.minimum, moves), np.zeros(())
     for plan, times in zip(plans, moves, strict=True):
         tile, rate = moved[plan.name].filled * plan.element_bytes / times, rates[plan.name]
-        total = total + times * passage(noc, problem, plan, tile / plan.element_bytes, rate, begun=True)
+        reach = reach_bytes(problem, plan, moved)
+        total = total + times * passage(noc, problem, plan, tile / plan.element_bytes, rate, reach, begun=True)
         if plan.beyond and not _apart(problem, plan):
             odd = np.ceil(tile / noc.message_bytes) % ports / ports
-            message = np.minimum(tile, noc.message_bytes) * (_alike(noc, problem, plan) / rate)
+            message = _on_wire(noc, np.minimum(tile, noc.message_bytes)) * (_alike(noc, problem, plan) / rate)
             variance = variance + times / steps * problem.different(plan) * odd * (1 - odd) * message**2
     found: Reals = total + steps * np.sqrt(variance) * NormalDist().inv_cdf((ports - 0.375) / (ports + 0.25))
     return found
 
 
+def reach_bytes(problem: Problem, plan: OperandPlan, moved: Mapping[str, Flow]) -> Reals:
+    """Bytes among which the tiles of all cores lie where they come from, or go to: the whole tensor's, or those of the
+    rings there."""
+    if not plan.beyond:
+        return np.asarray(prod(plan.shape) * plan.element_bytes)
+    beyond = problem.operand(plan.beyond)
+    return moved[plan.beyond].first * (beyond.element_bytes * problem.different(beyond))
+
+
 def passage(
-    noc: Noc, problem: Problem, plan: OperandPlan, elements: Reals, rate: float, *, begun: bool = False
+    noc: Noc,
+    problem: Problem,
+    plan: OperandPlan,
+    elements: Reals,
+    rate: float,
+    reach: Reals | float = inf,
+    *,
+    begun: bool = False,
 ) -> Reals:
     """Cycles in which tiles of ``elements`` that cores move at a time have passed the network.
 
     Where it does not copy what it carries, a port sends a message once for each core that gets it. Cores that read each
-    for itself all stand before the same ports at first; once that has ``begun`` they are out of step, and use all.
+    for itself all stand before the same ports at first; once that has ``begun`` they are out of step, and use all. But
+    tiles that all lie among ``reach`` bytes never go through more ports than these have messages.
     """
-    if begun and _apart(problem, plan):
-        all_ports = ways_of(noc).busiest(plan.home, _pattern(problem, plan), spread_out=True)
-        return elements * (plan.element_bytes * all_ports / rate)
     size, ports = elements * plan.element_bytes, len(noc.shared[plan.home])
+    wire, used = _on_wire(noc, size), np.clip(np.ceil(reach / noc.message_bytes), 1, ports)
+    few = wire * (_sent(noc, problem, plan) / used)
+    if begun and _apart(problem, plan):
+        all_ports = wire * ways_of(noc).busiest(plan.home, _pattern(problem, plan), spread_out=True)
+        return np.maximum(all_ports, few) / rate
     in_turn = np.ceil(size / noc.message_bytes / ports) * _alike(noc, problem, plan)
-    found: Reals = np.maximum(in_turn * np.minimum(size, noc.message_bytes), _step(noc, problem, plan, size)) / rate
+    first = in_turn * np.minimum(wire, _on_wire(noc, np.asarray(noc.message_bytes)))
+    found: Reals = np.maximum(np.maximum(first, few), _step(noc, problem, plan, size, wire)) / rate
     return found
+
+
+def _on_wire(noc: Noc, size: Reals) -> Reals:
+    """Bytes of full packets that take as long on a link as ``size`` bytes, with their headers, in whole flits."""
+    full = -(-noc.packet_bytes // noc.link_bytes)
+    flits = np.ceil(size / noc.link_bytes) + noc.header_flits * np.ceil(size / noc.packet_bytes)
+    return flits * (noc.link_bytes * full / (full + noc.header_flits))
+
+
+def _sent(noc: Noc, problem: Problem, plan: OperandPlan) -> int:
+    """How often all ports of a memory together send, or take, a tile of an operand at a time."""
+    if plan.operand == OUT or (noc.multicast and not _apart(problem, plan)):
+        return problem.different(plan)
+    return problem.having(plan)
 
 
 def _apart(problem: Problem, plan: OperandPlan) -> bool:
@@ -88,15 +123,16 @@ def _alike(noc: Noc, problem: Problem, plan: OperandPlan) -> float:
     return max(1.0, problem.having(plan) / problem.different(plan))
 
 
-def _step(noc: Noc, problem: Problem, plan: OperandPlan, tile_bytes: Reals) -> Reals:
-    """Bytes over the busiest link or port where each core that has tiles of an operand moves one."""
+def _step(noc: Noc, problem: Problem, plan: OperandPlan, tile_bytes: Reals, wire: Reals) -> Reals:
+    """Bytes over the busiest link or port where each core that has tiles of an operand moves one, of ``wire`` bytes
+    there."""
     ways, pattern = ways_of(noc), _pattern(problem, plan)
     all_ports = ways.busiest(plan.home, pattern, spread_out=True)
     if plan.beyond or plan.rows is not None:
-        return tile_bytes * all_ports
+        return wire * all_ports
     few = ways.busiest(plan.home, pattern, spread_out=False)
     messages = np.clip(np.ceil(tile_bytes / noc.message_bytes), 1, len(noc.shared[plan.home]))
-    found: Reals = tile_bytes * np.maximum(all_ports, few / messages)
+    found: Reals = wire * np.maximum(all_ports, few / messages)
     return found
 
 

@@ -168,7 +168,9 @@ def _doubled(layers: Layers, mapped: Mapped, index: int, name: str, keys: Any) -
 
 
 def _again(layers: Layers, mapped: Mapped, index: int, chip: Architecture) -> Figures:
-    options = replace(layers.options, outer=outer_rates(chip), network_shares=network_shares(chip), refine=0, simulate=None)
+    options = replace(
+        layers.options, outer=outer_rates(chip), network_shares=network_shares(chip), refine=0, simulate=None
+    )
     others, barred = Layers(layers.workload, chip, layers.dtypes, options), mapped.barred
     while True:
         try:
