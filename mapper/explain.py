@@ -27,9 +27,9 @@ class Figures:
 
     ``alone_cycles``: what it is expected to take where no other layer runs before it; ``energy_pj``: of what the units
     do and of all accesses to memories, ``accesses_pj`` of these alone; ``commands``: moves, and what the units do with
-    tiles; ``held_bytes``: of all rings; ``resources``: cycles that each engine and port needs, the largest is the latency; ``adding``: cores
-    with partial sums of the same outputs, and the collective that adds them up, (1, '') where no reduction is spread;
-    ``alike``: what differs by too little to count.
+    tiles; ``held_bytes``: of all rings; ``resources``: cycles that each engine and port needs, the largest is the
+    latency; ``adding``: cores with partial sums of the same outputs, and the collective that adds them up, (1, '')
+    where no reduction is spread; ``alike``: what differs by too little to count.
     """
 
     mapping: LayerMapping

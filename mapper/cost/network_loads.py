@@ -40,10 +40,10 @@ def carried(
 ) -> Reals:
     """Cycles that the busiest link or port works over a whole layer for the tiles that a shared memory sends, or takes.
 
-    ``plans``: the operands of these; ``rates``: bytes of a cycle over a link, by their names. In a step, in which each operand has a
-    tile or several, cores wait for the port that is last: about as late as the largest of so many normal variables with
-    the variance of what a port sends of tiles whose messages meet by chance, which are those of a round that are not
-    enough for all ports.
+    ``plans``: the operands of these; ``rates``: bytes of a cycle over a link, by their names. In a step, in which each
+    operand has a tile or several, cores wait for the port that is last: about as late as the largest of so many normal
+    variables with the variance of what a port sends of tiles whose messages meet by chance, which are those of a round
+    that are not enough for all ports.
     """
     ports, total = len(noc.shared[plans[0].home]), np.zeros(())
     moves = [np.maximum(moved[plan.name].moves, 1.0) for plan in plans]
@@ -65,8 +65,8 @@ def reach_bytes(problem: Problem, plan: OperandPlan, moved: Mapping[str, Flow]) 
     rings there."""
     if not plan.beyond:
         return np.asarray(prod(plan.shape) * plan.element_bytes)
-    beyond = problem.operand(plan.beyond)
-    return moved[plan.beyond].first * (beyond.element_bytes * problem.different(beyond))
+    beyond, flow = problem.operand(plan.beyond), moved[plan.beyond]
+    return flow.filled / np.maximum(flow.moves, 1.0) * (beyond.element_bytes * problem.different(beyond))
 
 
 def passage(
@@ -206,8 +206,8 @@ class LinkWays:
         return float((load * self.periods).max())
 
     def head_cycles(self, memory: str, cores: int, *, writes: bool) -> float:
-        """Network cycles of a head that nothing holds up, over the ways from all ports on average (or to them), for that
-        of the first ``cores`` which is farthest away."""
+        """Network cycles of a head that nothing holds up, over the ways from all ports on average (or to them): of the
+        first ``cores`` for the one that is farthest away."""
         key = memory, cores, writes
         if key not in self._far:
             self._far[key] = float(self._heads[self.between(memory, writes)[:, :cores]].sum(-1).mean(0).max())

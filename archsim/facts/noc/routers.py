@@ -8,6 +8,6 @@ MOST_PORTS = 60  # sets of ports and of virtual channels are bits of one word
 
 
 def head_cycles(routing_delay: int, *, speculative: bool) -> int:
-    """Cycles of a head in a router before it asks for the switch: ``routing_delay`` for its route, and one for a virtual
-    channel unless it asks for the switch at the same time (``speculative``)."""
+    """Cycles of a head in a router before it asks for the switch: ``routing_delay`` for its route, and one for a
+    virtual channel unless it asks for the switch at the same time (``speculative``)."""
     return routing_delay + (0 if speculative else 1)

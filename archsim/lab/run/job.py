@@ -245,9 +245,9 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
     check_fit(workload, architecture, dtypes, job.chip, job.values)
     say(f"mapping {counted(len(workload.layers), 'layer')}")
     asked = Options(
-        objective, dtypes, folder(), outer_rates(architecture), network_shares(architecture), numbers=job.numbers, workers=job.workers,
-        refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None, search=job.search,
-        seed=str(job.seed),
+        objective, dtypes, folder(), outer_rates(architecture), network_shares(architecture), numbers=job.numbers,
+        workers=job.workers, refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
+        search=job.search, seed=str(job.seed),
     )  # fmt: skip
     if job.mapping is None:
         return CompileRequest(workload, asked).by(job.kept)
