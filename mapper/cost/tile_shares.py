@@ -7,46 +7,55 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mapper.problem.cuts import Cut
 from mapper.problem.geometry import Component, components, ranges
 from mapper.problem.operands import OperandPlan
-from mapper.problem.problem import Problem
+from mapper.problem.problem import GROUPS, Problem
 
+Reals = NDArray[np.float64]
 Extents = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """One group's part in one operand under one cut, in elements (multiply over groups).
+class Shares:
+    """One group's part in one operand under each of its cuts, in elements (multiply over groups), shaped to broadcast
+    over a grid.
 
     ``tile``: slot size; ``filled``, ``touched``: sum over tiles including / inside padding; ``slide_*``: the same when
     the window slides; ``first``: touched by the first tile; ``whole_*``: the group not cut; ``before``, ``after``:
     trips of loops that do not move the operand, outside and inside its innermost moving loop; ``moves``: has a moving
-    loop.
+    loop, as ``some_move`` of all cuts. ``is_one``: the group has one cut and no part in the operand.
     """
 
-    tile: int
-    filled: int
-    touched: int
-    slide_filled: int
-    slide_touched: int
-    first: int
+    tile: Reals
+    filled: Reals
+    touched: Reals
+    slide_filled: Reals
+    slide_touched: Reals
+    first: Reals
     whole_filled: int
     whole_touched: int
-    before: int
-    after: int
-    trips: int
-    moves: bool
+    before: Reals
+    after: Reals
+    trips: Reals
+    may_slide: NDArray[np.bool_]
+    moves: NDArray[np.bool_]
+    some_move: bool
+    is_one: bool
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """Components of every operand of a problem, each assigned to the group of its tiled dim."""
+    """Components of every operand of a problem, each assigned to the group of its tiled dim; ``summed``: what is known
+    of their tiles."""
 
     problem: Problem
     parts: Mapping[str, tuple[Component, ...]]
     sliding: str | None  # the dim along which windows may slide
-    memo: dict[tuple[int, str | None, int, int], tuple[int, int, int]] = field(default_factory=dict, repr=False)
+    summed: dict[tuple[int, str | None, int, int], tuple[int, int, int]] = field(default_factory=dict, repr=False)
 
     def group_parts(self, plan: OperandPlan, group: str) -> tuple[Component, ...]:
         """Components of an operand that belong to a group."""
@@ -89,36 +98,103 @@ def _leads(parts: tuple[Component, ...], part: Component, dim: str, problem: Pro
     return all(other.tiled_dim(problem.whole) is not None or not other.terms for other in outer)
 
 
-def shares(geo: Geometry, plan: OperandPlan, group: str, made: Sequence[Cut]) -> list[Share]:
-    """The group's part in an operand under each cut."""
-    parts = geo.group_parts(plan, group)
-    whole = [_summed(part, geo, None) for part in parts]
-    wholes = prod([entry[0] for entry in whole]), prod([entry[1] for entry in whole])
-    return [_share(geo, plan, parts, wholes, cut) for cut in made]
+class GroupCuts:
+    """Some cuts of a group, with what they mean for every operand."""
 
+    def __init__(self, geo: Geometry, group: str, made: Sequence[Cut]) -> None:
+        self.made, self._geo, self._group, dims = made, geo, group[0], geo.problem.dims
+        self._shape = [-1 if name == self._group else 1 for name in GROUPS]
+        self._tiles = [{**dims, **cut.tiles} for cut in made]
+        self._trips = [cut.trips(dims) for cut in made]
+        self._looped = frozenset(dim for cut in made for dim, _ in cut.loops)
+        self._repeats: dict[frozenset[str], tuple[list[int], list[int], list[bool]]] = {}
+        self._shares: dict[str, Shares] = {}
 
-def _share(geo: Geometry, plan: OperandPlan, parts: Sequence[Component], wholes: tuple[int, int], cut: Cut) -> Share:
-    """Of ``parts`` of an operand under a cut; ``wholes``: filled and touched where it is not cut."""
-    dims = geo.problem.dims
-    tiles = {**dims, **cut.tiles}
-    slide = geo.sliding if cut.loops and cut.loops[-1][0] == geo.sliding and is_block(geo, plan, tiles) else None
-    plain = [_sums(part, cut, geo, None) for part in parts]
-    slid = [_sums(part, cut, geo, slide) for part in parts] if slide else plain
-    before, after, moves = _irrelevant(plan, cut, dims)
-    return Share(
-        tile=prod([part.size(tiles) for part in parts]),
-        filled=prod([entry[0] for entry in plain]),
-        touched=prod([entry[1] for entry in plain]),
-        slide_filled=prod([entry[0] for entry in slid]),
-        slide_touched=prod([entry[1] for entry in slid]),
-        first=prod([entry[2] for entry in plain]),
-        whole_filled=wholes[0],
-        whole_touched=wholes[1],
-        before=before,
-        after=after,
-        trips=cut.trips(dims),
-        moves=moves,
-    )
+    def shares(self, plan: OperandPlan) -> Shares:
+        """The group's part in an operand under each cut."""
+        if plan.name not in self._shares:
+            self._shares[plan.name] = self._of(plan)
+        return self._shares[plan.name]
+
+    def _of(self, plan: OperandPlan) -> Shares:
+        parts = self._geo.group_parts(plan, self._group)
+        whole = [_summed(part, self._geo, None) for part in parts]
+        plain = self._totals(parts, None, ())
+        slid = plain
+        if self._geo.sliding in self._looped and any(self._slides(part) for part in parts):
+            slid = self._totals(parts, self._geo.sliding, [self._is_slid(plan, number) for number in range(len(self.made))])
+        before, after, moves = self._repeated(plan)
+        return Shares(
+            tile=self._column(self._sizes(parts)),
+            filled=self._column(plain[0]),
+            touched=self._column(plain[1]),
+            slide_filled=self._column(slid[0]),
+            slide_touched=self._column(slid[1]),
+            first=self._column(plain[2]),
+            whole_filled=prod([entry[0] for entry in whole]),
+            whole_touched=prod([entry[1] for entry in whole]),
+            before=self._column(before),
+            after=self._column(after),
+            trips=self._column(self._trips),
+            may_slide=self._column(slid[0]) < self._column(plain[0]),
+            moves=np.array(moves, dtype=bool).reshape(self._shape),
+            some_move=any(moves),
+            is_one=not parts and self._trips == [1] and not any(moves),
+        )
+
+    def _column(self, figures: Sequence[int]) -> Reals:
+        return np.array(figures, dtype=np.float64).reshape(self._shape)
+
+    def _slides(self, part: Component) -> bool:
+        return part.tiled_dim(self._geo.problem.whole) == self._geo.sliding
+
+    def _is_slid(self, plan: OperandPlan, number: int) -> bool:
+        """Whether windows of an operand may slide over the innermost loop of a cut."""
+        loops = self.made[number].loops
+        return bool(loops) and loops[-1][0] == self._geo.sliding and is_block(self._geo, plan, self._tiles[number])
+
+    def _sizes(self, parts: Sequence[Component]) -> list[int]:
+        """Elements of a slot."""
+        return [prod([part.size(tiles) for part in parts]) for tiles in self._tiles]
+
+    def _totals(
+        self, parts: Sequence[Component], sliding: str | None, slid: Sequence[bool]
+    ) -> tuple[list[int], list[int], list[int]]:
+        """Filled, touched and touched by the first of all tiles under each cut, where windows slide under those that
+        are ``slid``."""
+        filled, touched, first = ([1] * len(self.made) for _ in range(3))
+        for part in parts:
+            slides = slid if part.tiled_dim(self._geo.problem.whole) == sliding else ()
+            for number, sums in enumerate(self._sums(part, slides)):
+                filled[number] *= sums[0]
+                touched[number] *= sums[1]
+                first[number] *= sums[2]
+        return filled, touched, first
+
+    def _sums(self, part: Component, slid: Sequence[bool]) -> list[tuple[int, int, int]]:
+        """The same of one component."""
+        geo, problem = self._geo, self._geo.problem
+        dim = part.tiled_dim(problem.whole)
+        if dim not in self._looped or dim is None:
+            return [_summed(part, geo, None)] * len(self.made)
+        extent, found = problem.dims[dim], []
+        for number, cut in enumerate(self.made):
+            tile = cut.tiles.get(dim, extent)
+            strip = cut.reach(dim, problem.dims) if slid and slid[number] else 0
+            found.append(_summed(part, geo, None) if tile >= extent else _summed(part, geo, dim, tile, strip))
+        return found
+
+    def _repeated(self, plan: OperandPlan) -> tuple[list[int], list[int], list[bool]]:
+        """Trips of loops that do not move an operand, outside and inside its innermost moving one, and whether there is
+        such a one."""
+        moving = plan.dims & self._looped
+        if not moving:
+            return [1] * len(self.made), self._trips, [False] * len(self.made)
+        if moving not in self._repeats:
+            dims = self._geo.problem.dims
+            before, after, moves = zip(*(_irrelevant(moving, cut, dims) for cut in self.made), strict=True)
+            self._repeats[moving] = list(before), list(after), list(moves)
+        return self._repeats[moving]
 
 
 def is_block(geo: Geometry, plan: OperandPlan, tiles: Mapping[str, int]) -> bool:
@@ -131,30 +207,21 @@ def is_block(geo: Geometry, plan: OperandPlan, tiles: Mapping[str, int]) -> bool
     return True
 
 
-def _sums(part: Component, cut: Cut, geo: Geometry, slide: str | None) -> tuple[int, int, int]:
-    problem = geo.problem
-    dim = part.tiled_dim(problem.whole)
-    if dim is None or cut.tiles.get(dim, problem.dims[dim]) >= problem.dims[dim]:
-        return _summed(part, geo, None)
-    strip = cut.reach(dim, problem.dims) if dim == slide else 0
-    return _summed(part, geo, dim, cut.tiles[dim], strip)
-
-
 def _summed(part: Component, geo: Geometry, dim: str | None, tile: int = 0, strip: int = 0) -> tuple[int, int, int]:
     """(filled, touched, touched by the first) of all tiles; in ``strip`` they slide (0: they do not)."""
     key = (id(part), dim, tile, strip)
-    found = geo.memo.get(key)
+    found = geo.summed.get(key)
     if found is None:
         filled, touched = ranges(part, dim, tile, geo.problem.dims, strip > 0, strip)
-        found = geo.memo[key] = (int(filled.sum()), int(touched.sum()), int(touched[0]))
+        found = geo.summed[key] = (int(filled.sum()), int(touched.sum()), int(touched[0]))
     return found
 
 
-def _irrelevant(plan: OperandPlan, cut: Cut, dims: Mapping[str, int]) -> tuple[int, int, bool]:
+def _irrelevant(moving: frozenset[str], cut: Cut, dims: Mapping[str, int]) -> tuple[int, int, bool]:
     before = after = 1
     moves = False
     for dim, tile in reversed(cut.loops):
-        if dim in plan.dims:
+        if dim in moving:
             moves = True
         elif moves:
             before *= cut.trips_of(dim, tile, dims)

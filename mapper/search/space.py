@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
-from mapper.cost.grid import STRIPS, Grid, Reals, depths
+from mapper.cost.grid import STRIPS, Grid, Reals, at, depths
 from mapper.cost.grid_cost import Costs
 from mapper.lower.collisions import slowdown
 from mapper.problem.cuts import Cut
@@ -158,8 +158,8 @@ def tree(grid: Grid, cell: tuple[int, ...], order: tuple[str, ...], kept: Mappin
         moving = [i for i, (dim, _, group) in enumerate(loops) if dim in plan.dims and group in allowed]
         depth = moving[-1] + 1 if moving else 0
         moved = grid.traffic(plan, order, kept[plan.name])
-        slides = bool(moved.slides[cell]) and depth > 0 and loops[depth - 1][0] == grid.geometry.sliding
-        keeps.setdefault(depth, []).append(Kept(plan, int(moved.slots[cell]), slides))
+        slides = bool(at(moved.slides, cell)) and depth > 0 and loops[depth - 1][0] == grid.geometry.sliding
+        keeps.setdefault(depth, []).append(Kept(plan, int(at(moved.slots, cell)), slides))
     return _nodes(loops, keeps)
 
 

@@ -11,7 +11,6 @@ from archsim.base.errors import MappingError
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Grid, Reals, Traffic
 from mapper.cost.grid_cost import Cells, Costs
-from mapper.cost.tile_shares import Geometry
 from mapper.cost.unit_cycles import Work
 from mapper.problem.constraints import FREE, Rules, group_orders, no_order
 from mapper.problem.operands import OperandPlan
@@ -116,11 +115,11 @@ def open_space(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rul
         told = reason(known.grid, orders, chip.architecture)
         raise MappingError(f"{rules.place}: {told}" if rules else told)
     plain = (known, known.work(chip, dtypes, legal), tuple(orders))
-    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules, known.grid.geometry)))
+    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules, known.grid)))
 
 
 def _striped(
-    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules, known: Geometry
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules, known: Grid
 ) -> Iterator[tuple[Tables, Work, tuple[Order, ...]]]:
     """The grids with strips, where an operand is staged."""
     staged = any(plan.beyond for plan in problem.operands)
