@@ -18,6 +18,7 @@ from archsim.ir.mapping import MapNode
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Reals
 from mapper.cost.grid_cost import Cells, Costs, joined
+from mapper.lower.collisions import Collisions
 from mapper.problem.constraints import FREE, Rules
 from mapper.problem.problem import Problem
 from mapper.search.space import Choice, choice
@@ -69,6 +70,10 @@ class _Cells:
     evaluated: int
     _made: dict[tuple[int, int], Choice] = field(default_factory=dict)  # by template, as an object, and cell
 
+    @cached_property
+    def _collisions(self) -> Collisions:
+        return Collisions(self.space.problem, self.space.chip)
+
     def costs(self, found: Sequence[Found]) -> Costs:
         """Of the cells that were ``found``, one template's after the other's."""
         return joined([self.space.costs(template, numbers) for template, numbers in found])
@@ -79,7 +84,7 @@ class _Cells:
         made = self._made.get((id(template), number))
         if made is None:
             proof = _proof(self.space.problem)
-            made = choice(template.cell(number), costs, position, self.size, self.evaluated, proof)
+            made = choice(template.cell(number), costs, position, self.size, self.evaluated, proof, self._collisions)
             self._made[id(template), number] = made
         return made
 

@@ -19,7 +19,7 @@ import numpy as np
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from mapper.cost.grid import STRIPS, Grid, Reals, at, depths
 from mapper.cost.grid_cost import Costs
-from mapper.lower.collisions import slowdown
+from mapper.lower.collisions import Collisions
 from mapper.problem.cuts import Cut
 from mapper.problem.operands import BIAS, OperandPlan
 from mapper.problem.problem import GROUPS, Problem
@@ -78,10 +78,19 @@ class Kept(NamedTuple):
         return Keep(self.plan.operand, self.plan.level, self.slots, reserve_at)
 
 
-def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, proof: str) -> Choice:
+def choice(
+    cell: Cell,
+    costs: Costs,
+    position: int,
+    space: int,
+    evaluated: int,
+    proof: str,
+    collisions: Collisions | None = None,
+) -> Choice:
     """The mapping of a cell, with its figures, at a ``position`` of ``costs``, and what the search says of it.
 
-    What it is expected to take is more than ``costs`` say where its bytes collide.
+    What it is expected to take is more than ``costs`` say where its bytes collide. ``collisions``: of the problem, where
+    several of its mappings are asked.
     """
     problem = cell.grid.problem
     mapping = LayerMapping(
@@ -95,7 +104,7 @@ def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, 
         evaluated=evaluated,
         proof=proof,
     )
-    settled = costs.alone(position, slowdown(problem, mapping, costs.chip))
+    settled = costs.alone(position, (collisions or Collisions(problem, costs.chip)).slowdown(mapping))
     mapping = replace(mapping, expected_cycles=int(settled.cycles[0]))
     return Choice(mapping, float(settled.energy(np.zeros(1))[0]), costs.standing_pj)
 
