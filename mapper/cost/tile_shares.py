@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from archsim.base.arrays import IntArray
 from mapper.problem.cuts import Cut
 from mapper.problem.geometry import Component, components, ranges
 from mapper.problem.operands import OperandPlan
@@ -104,9 +105,9 @@ class GroupCuts:
     def __init__(self, geo: Geometry, group: str, made: Sequence[Cut]) -> None:
         self.made, self._geo, self._group, dims = made, geo, group[0], geo.problem.dims
         self._shape = [-1 if name == self._group else 1 for name in GROUPS]
-        self._tiles = [{**dims, **cut.tiles} for cut in made]
         self._trips = [cut.trips(dims) for cut in made]
         self._looped = frozenset(dim for cut in made for dim, _ in cut.loops)
+        self._tiles = {dim: [cut.tiles[dim] for cut in made] for dim in self._looped}
         self._repeats: dict[frozenset[str], tuple[list[int], list[int], list[bool]]] = {}
         self._shares: dict[str, Shares] = {}
 
@@ -119,69 +120,73 @@ class GroupCuts:
     def _of(self, plan: OperandPlan) -> Shares:
         parts = self._geo.group_parts(plan, self._group)
         whole = [_summed(part, self._geo, None) for part in parts]
-        plain = self._totals(parts, None, ())
+        plain = self._totals(parts, {})
         slid = plain
         if self._geo.sliding in self._looped and any(self._slides(part) for part in parts):
-            slid = self._totals(parts, self._geo.sliding, [self._is_slid(plan, number) for number in range(len(self.made))])
+            slid = self._totals(parts, self._slid(plan))
         before, after, moves = self._repeated(plan)
         return Shares(
             tile=self._column(self._sizes(parts)),
-            filled=self._column(plain[0]),
-            touched=self._column(plain[1]),
-            slide_filled=self._column(slid[0]),
-            slide_touched=self._column(slid[1]),
-            first=self._column(plain[2]),
+            filled=self._column(plain[:, 0]),
+            touched=self._column(plain[:, 1]),
+            slide_filled=self._column(slid[:, 0]),
+            slide_touched=self._column(slid[:, 1]),
+            first=self._column(plain[:, 2]),
             whole_filled=prod([entry[0] for entry in whole]),
             whole_touched=prod([entry[1] for entry in whole]),
             before=self._column(before),
             after=self._column(after),
             trips=self._column(self._trips),
-            may_slide=self._column(slid[0]) < self._column(plain[0]),
+            may_slide=(slid[:, 0] < plain[:, 0]).reshape(self._shape),
             moves=np.array(moves, dtype=bool).reshape(self._shape),
             some_move=any(moves),
             is_one=not parts and self._trips == [1] and not any(moves),
         )
 
-    def _column(self, figures: Sequence[int]) -> Reals:
+    def _column(self, figures: Sequence[int] | IntArray) -> Reals:
         return np.array(figures, dtype=np.float64).reshape(self._shape)
 
     def _slides(self, part: Component) -> bool:
         return part.tiled_dim(self._geo.problem.whole) == self._geo.sliding
 
-    def _is_slid(self, plan: OperandPlan, number: int) -> bool:
-        """Whether windows of an operand may slide over the innermost loop of a cut."""
-        loops = self.made[number].loops
-        return bool(loops) and loops[-1][0] == self._geo.sliding and is_block(self._geo, plan, self._tiles[number])
-
-    def _sizes(self, parts: Sequence[Component]) -> list[int]:
-        """Elements of a slot."""
-        return [prod([part.size(tiles) for part in parts]) for tiles in self._tiles]
-
-    def _totals(
-        self, parts: Sequence[Component], sliding: str | None, slid: Sequence[bool]
-    ) -> tuple[list[int], list[int], list[int]]:
-        """Filled, touched and touched by the first of all tiles under each cut, where windows slide under those that
-        are ``slid``."""
-        filled, touched, first = ([1] * len(self.made) for _ in range(3))
-        for part in parts:
-            slides = slid if part.tiled_dim(self._geo.problem.whole) == sliding else ()
-            for number, sums in enumerate(self._sums(part, slides)):
-                filled[number] *= sums[0]
-                touched[number] *= sums[1]
-                first[number] *= sums[2]
-        return filled, touched, first
-
-    def _sums(self, part: Component, slid: Sequence[bool]) -> list[tuple[int, int, int]]:
-        """The same of one component."""
-        geo, problem = self._geo, self._geo.problem
-        dim = part.tiled_dim(problem.whole)
-        if dim not in self._looped or dim is None:
-            return [_summed(part, geo, None)] * len(self.made)
-        extent, found = problem.dims[dim], []
+    def _slid(self, plan: OperandPlan) -> dict[int, int]:
+        """Numbers of the cuts over whose innermost loop windows of an operand may slide, with its strip there."""
+        geo, dims, found = self._geo, self._geo.problem.dims, {}
         for number, cut in enumerate(self.made):
-            tile = cut.tiles.get(dim, extent)
-            strip = cut.reach(dim, problem.dims) if slid and slid[number] else 0
-            found.append(_summed(part, geo, None) if tile >= extent else _summed(part, geo, dim, tile, strip))
+            innermost = cut.loops[-1][0] if cut.loops else None
+            if innermost is not None and innermost == geo.sliding and is_block(geo, plan, {**dims, **cut.tiles}):
+                found[number] = cut.reach(innermost, dims)
+        return found
+
+    def _sizes(self, parts: Sequence[Component]) -> IntArray:
+        """Elements of a slot."""
+        found = np.ones(len(self.made), dtype=np.int64)
+        for part in parts:
+            last = np.zeros(len(self.made), dtype=np.int64)
+            for dim, coef in part.terms:
+                tiles = self._tiles.get(dim)
+                last = last + coef * (np.array(tiles if tiles is not None else self._geo.problem.dims[dim]) - 1)
+            found = found * (last + 1)
+        return found
+
+    def _totals(self, parts: Sequence[Component], slid: Mapping[int, int]) -> IntArray:
+        """(n, 3) Filled, touched and touched by the first of all tiles under each cut, where windows slide under those
+        that are ``slid``, in strips."""
+        found = np.ones((len(self.made), 3), dtype=np.int64)
+        for part in parts:
+            found = found * np.array(self._sums(part, slid if self._slides(part) else {}), dtype=np.int64)
+        return found
+
+    def _sums(self, part: Component, slid: Mapping[int, int]) -> list[tuple[int, int, int]]:
+        """The same of one component."""
+        geo, dim = self._geo, part.tiled_dim(self._geo.problem.whole)
+        if dim is None or dim not in self._tiles:
+            return [_summed(part, geo, None)]
+        extent, tiles = geo.problem.dims[dim], self._tiles[dim]
+        by_tile = {tile: _summed(part, geo, dim if tile < extent else None, tile) for tile in set(tiles)}
+        found = [by_tile[tile] for tile in tiles]
+        for number, strip in slid.items():
+            found[number] = _summed(part, geo, dim, tiles[number], strip)
         return found
 
     def _repeated(self, plan: OperandPlan) -> tuple[list[int], list[int], list[bool]]:
@@ -209,7 +214,7 @@ def is_block(geo: Geometry, plan: OperandPlan, tiles: Mapping[str, int]) -> bool
 
 def _summed(part: Component, geo: Geometry, dim: str | None, tile: int = 0, strip: int = 0) -> tuple[int, int, int]:
     """(filled, touched, touched by the first) of all tiles; in ``strip`` they slide (0: they do not)."""
-    key = (id(part), dim, tile, strip)
+    key = (id(part), dim, tile if dim is not None else 0, strip)
     found = geo.summed.get(key)
     if found is None:
         filled, touched = ranges(part, dim, tile, geo.problem.dims, strip > 0, strip)

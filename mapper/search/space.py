@@ -78,20 +78,32 @@ class Kept(NamedTuple):
         return Keep(self.plan.operand, self.plan.level, self.slots, reserve_at)
 
 
-def choice(
-    cell: Cell,
-    costs: Costs,
-    position: int,
-    space: int,
-    evaluated: int,
-    proof: str,
-    collisions: Collisions | None = None,
-) -> Choice:
+@dataclass(frozen=True)
+class Settled:
+    """A cell whose collisions are known: its mapping, without the bound, and its costs."""
+
+    mapping: LayerMapping
+    costs: Costs
+
+    def choice(self) -> Choice:
+        """With all its figures."""
+        mapping = replace(self.mapping, bound_cycles=int(self.costs.bound[0]))
+        return Choice(mapping, float(self.costs.energy(np.zeros(1))[0]), self.costs.standing_pj)
+
+
+def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, proof: str) -> Choice:
     """The mapping of a cell, with its figures, at a ``position`` of ``costs``, and what the search says of it.
 
-    What it is expected to take is more than ``costs`` say where its bytes collide. ``collisions``: of the problem, where
-    several of its mappings are asked.
+    What it is expected to take is more than ``costs`` say where its bytes collide.
     """
+    collisions = Collisions(cell.grid.problem, costs.chip)
+    return settled(cell, costs, position, collisions, space, evaluated, proof).choice()
+
+
+def settled(
+    cell: Cell, costs: Costs, position: int, collisions: Collisions, space: int, evaluated: int, proof: str
+) -> Settled:
+    """The same before it is chosen; ``collisions``: of its problem."""
     problem = cell.grid.problem
     mapping = LayerMapping(
         layer=problem.layer.name,
@@ -99,14 +111,13 @@ def choice(
         kind=problem.layer.kind,
         nodes=spread_over(problem, tree(cell.grid, cell.index, cell.order, cell.kept)),
         resident=tuple(plan.name for plan in problem.operands if plan.resident),
-        bound_cycles=int(costs.bound[position]),
+        bound_cycles=0,
         space=space,
         evaluated=evaluated,
         proof=proof,
     )
-    settled = costs.alone(position, (collisions or Collisions(problem, costs.chip)).slowdown(mapping))
-    mapping = replace(mapping, expected_cycles=int(settled.cycles[0]))
-    return Choice(mapping, float(settled.energy(np.zeros(1))[0]), costs.standing_pj)
+    alone = costs.alone(position, collisions.slowdown(mapping))
+    return Settled(replace(mapping, expected_cycles=int(alone.cycles[0])), alone)
 
 
 def spread_over(problem: Problem, nodes: tuple[MapNode, ...]) -> tuple[MapNode, ...]:
