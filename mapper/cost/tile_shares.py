@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from functools import cached_property
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archsim.base.arrays import IntArray
+from mapper.cost.tile_classes import TileClasses, tile_classes
 from mapper.problem.cuts import Cut
 from mapper.problem.geometry import Component, components, ranges
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
 Reals = NDArray[np.float64]
-Extents = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +143,14 @@ class GroupCuts:
             is_one=not parts and self._trips == [1] and not any(moves),
         )
 
+    @cached_property
+    def classes(self) -> TileClasses:
+        """Their different tiles. A dataflow may tell dims of the reduction apart, and of the output rows where windows
+        slide over them."""
+        problem, group = self._geo.problem, self._group
+        apart = group == "K" or (group == "M" and bool(problem.windows))
+        return tile_classes(self.made, problem.dims, problem.groups[group], apart=apart)
+
     def _column(self, figures: Sequence[int] | IntArray) -> Reals:
         return np.array(figures, dtype=np.float64).reshape(self._shape)
 
@@ -233,30 +241,3 @@ def _irrelevant(moving: frozenset[str], cut: Cut, dims: Mapping[str, int]) -> tu
         else:
             after *= cut.trips_of(dim, tile, dims)
     return before, after, moves
-
-
-def classes(cut: Cut, dims: Mapping[str, int], group_dims: tuple[str, ...]) -> list[tuple[Extents, int]]:
-    """Distinct tile extents of a cut with how often each occurs."""
-    per_dim = [list(_dim_classes(dim, cut.tiles[dim], dims[dim])) for dim in group_dims]
-    found: list[tuple[Extents, int]] = []
-    for combo in product(*per_dim):
-        found.append((tuple((dim, size) for dim, size, _ in combo), prod(count for _, _, count in combo)))
-    return found
-
-
-def _dim_classes(dim: str, tile: int, extent: int) -> Iterator[tuple[str, int, int]]:
-    full, rest = divmod(extent, tile)
-    if full:
-        yield dim, tile, full
-    if rest:
-        yield dim, rest, 1
-
-
-def last_extents(cut: Cut, dims: Mapping[str, int], group_dims: tuple[str, ...]) -> Extents:
-    """Extents of the last tile."""
-    return tuple((dim, dims[dim] - (-(-dims[dim] // cut.tiles[dim]) - 1) * cut.tiles[dim]) for dim in group_dims)
-
-
-def first_extents(cut: Cut, group_dims: tuple[str, ...]) -> Extents:
-    """Extents of the first tile."""
-    return tuple((dim, cut.tiles[dim]) for dim in group_dims)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 
 import numpy as np
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 
 from mapper.cost.chip_rates import STREAMS, ChipCosts, drain_steps, folds, vector_times
 from mapper.cost.grid import Grid, Reals
-from mapper.cost.tile_shares import Extents, classes, first_extents, last_extents
 from mapper.problem.operands import OUT
 from mapper.problem.problem import GROUPS, Problem
 
@@ -59,47 +57,42 @@ def joined_work(parts: Sequence[Work]) -> Work:
     return Work(edge=edge, **plain)
 
 
-@dataclass(frozen=True)
 class _Values:
     """Distinct tile extents per group. ``counts``: (cut, value) -> how often; ``first``, ``last``: their values."""
 
-    extents: Mapping[str, list[Extents]]
-    counts: Mapping[str, Reals]
-    first: Mapping[str, NDArray[np.int64]]
-    last: Mapping[str, NDArray[np.int64]]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Distinct values of B, M, N, K."""
-        return tuple(len(self.extents[group]) for group in GROUPS)
+    def __init__(self, grid: Grid) -> None:
+        self.classes = [grid.parts[group].classes for group in GROUPS]
+        self.counts = [each.counts for each in self.classes]
+        self.first, self.last = [each.first for each in self.classes], [each.last for each in self.classes]
+        self.shape = tuple(len(each.sizes) for each in self.classes)
 
     def columns(self, cells: tuple[NDArray[np.intp], ...]) -> dict[str, NDArray[np.int64]]:
         """Extents of some table entries by dim, given as an index array for each group."""
         found: dict[str, NDArray[np.int64]] = {}
-        for group, cell in zip(GROUPS, cells, strict=True):
-            for number, (dim, _) in enumerate(self.extents[group][0]):
-                found[dim] = np.array([tile[number][1] for tile in self.extents[group]], dtype=np.int64)[cell]
+        for each, cell in zip(self.classes, cells, strict=True):
+            for number, dim in enumerate(each.names):
+                found[dim] = each.sizes[:, number][cell]
         return found
 
     def summed(self, tables: Reals) -> Reals:
         """Entries of each of several tables summed over the tiles of every cell."""
-        return _contracted(np.moveaxis(tables, 0, -1), [self.counts[group].T for group in GROUPS])
+        return _contracted(np.moveaxis(tables, 0, -1), [counts.T for counts in self.counts])
 
     @property
     def tiles_along(self) -> list[Reals]:
         """How many tiles each group's cuts make, shaped to broadcast over the grid."""
-        along = [self.counts[group].sum(axis=1) for group in GROUPS]
+        along = [counts.sum(axis=1) for counts in self.counts]
         return [count.reshape([-1 if n == axis else 1 for n in range(len(GROUPS))]) for axis, count in enumerate(along)]
 
     def reduced(self, table: Reals) -> Reals:
         """Table entries of the first output tile of every cell, summed over its reduction."""
-        b, m, n = (self.first[group] for group in OUTPUTS)
-        found: Reals = table[b[:, None, None], m[:, None], n] @ self.counts["K"].T
+        b, m, n, _ = self.first
+        found: Reals = table[b[:, None, None], m[:, None], n] @ self.counts[-1].T
         return found
 
-    def picked(self, table: Reals, which: Mapping[str, NDArray[np.int64]]) -> Reals:
+    def picked(self, table: Reals, which: Sequence[NDArray[np.int64]]) -> Reals:
         """Table entries of the first or last tile of every cell."""
-        b, m, n, k = (which[group] for group in GROUPS)
+        b, m, n, k = which
         found: Reals = table[b[:, None, None, None], m[:, None, None], n[:, None], k]
         return found
 
@@ -114,7 +107,7 @@ def _contracted(table: Reals, matrices: Sequence[Reals]) -> Reals:
 
 def work(grid: Grid, chip: ChipCosts, dtypes: Mapping[str, str], feasible: NDArray[np.bool_]) -> Work:
     """Figures of every feasible cell; the others are infinite."""
-    problem, values = grid.problem, _values(grid)
+    problem, values = grid.problem, _Values(grid)
     needed = _needed(values, feasible)
     zero = np.zeros(grid.shape)
     array = (zero, zero, zero, dict.fromkeys(STREAMS, zero))
@@ -134,40 +127,9 @@ def _commands(problem: Problem, values: _Values) -> Reals:
     return found
 
 
-def _values(grid: Grid) -> _Values:
-    dims, groups = grid.problem.dims, grid.problem.groups
-    extents: dict[str, list[Extents]] = {}
-    counts, first, last = {}, {}, {}
-    for group in GROUPS:
-        index: dict[Extents, int] = {}
-        names = groups[group]
-        alike = partial(_plain, apart=group == "K" or (group == "M" and bool(grid.problem.windows)))
-        rows = [[(alike(tile), times) for tile, times in classes(cut, dims, names)] for cut in grid.cuts[group]]
-        ends = [(first_extents(cut, names), last_extents(cut, dims, names)) for cut in grid.cuts[group]]
-        for row in rows:
-            for tile, _ in row:
-                index.setdefault(tile, len(index))
-        matrix = np.zeros((len(rows), len(index)))
-        for number, row in enumerate(rows):
-            for tile, times in row:
-                matrix[number, index[tile]] += times
-        extents[group], counts[group] = list(index), matrix
-        first[group] = np.array([index[alike(low)] for low, _ in ends], dtype=np.int64)
-        last[group] = np.array([index[alike(high)] for _, high in ends], dtype=np.int64)
-    return _Values(extents, counts, first, last)
-
-
-def _plain(tile: Extents, apart: bool) -> Extents:
-    """Only the volume of a tile matters, but where a dataflow may tell dims ``apart``: those of the reduction, and of
-    the output rows where windows slide over them."""
-    if apart or not tile:
-        return tile
-    return ((tile[0][0], prod(size for _, size in tile)), *((dim, 1) for dim, _ in tile[1:]))
-
-
 def _needed(values: _Values, feasible: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Table entries that some feasible cell uses."""
-    used = [(values.counts[group] > 0).astype(np.float64) for group in GROUPS]
+    used = [(counts > 0).astype(np.float64) for counts in values.counts]
     needed: NDArray[np.bool_] = _contracted(feasible.astype(np.float64), used) > 0
     return needed
 
@@ -194,7 +156,8 @@ def _vector(
     dtype, scale = problem.operand(OUT).dtype, chip.scale(part)
     passes, slow, _ = drain_steps(problem.layer)
     drained = _table(values, needed, problem.accumulates, lambda n: vector_times(n, passes, slow, part, dtype) / scale)
-    once = values.counts["K"].sum(axis=1) if problem.accumulates else np.ones(values.counts["K"].shape[0])
+    sums = values.counts[-1]
+    once = sums.sum(axis=1) if problem.accumulates else np.ones(sums.shape[0])
     total = values.summed(drained[None])[0] / once
     first, last = values.picked(drained, values.first), values.picked(drained, values.last)
     if problem.accumulates and problem.engine == "vector":
@@ -213,8 +176,8 @@ def _table(
     for axis, group in enumerate(GROUPS):
         if outputs_only and group == "K":
             continue
-        sizes = np.array([prod([size for _, size in tile]) for tile in values.extents[group]], dtype=np.int64)
-        volumes = volumes * sizes.reshape([-1 if other == axis else 1 for other in range(len(GROUPS))])
+        along = values.classes[axis].volumes
+        volumes = volumes * along.reshape([-1 if other == axis else 1 for other in range(len(GROUPS))])
     found = np.zeros(values.shape)
     found[needed] = cycles(volumes[needed])
     return found
