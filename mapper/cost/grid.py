@@ -23,7 +23,6 @@ from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
 STRIPS = "2"  # M2: the strips of M
-Cells = tuple[NDArray[np.intp], ...]  # by their indices along each group
 
 
 @dataclass(frozen=True)
@@ -142,15 +141,25 @@ class Traffic:
     def at(self, cells: Cells) -> Flow:
         """The traffic in some cells, by their indices along each group."""
         fields = (self.filled, self.touched, self.first, self.moves, self.run)
-        return Flow(*[picked(field, cells) for field in fields])
+        return Flow(*[cells.of(field) for field in fields])
 
 
-def picked(figure: NDArray[Any], cells: Cells) -> NDArray[Any]:
-    """A figure that broadcasts over a grid, in some of its cells, by their indices along each group: (n,)."""
-    if figure.size == 1:
-        return np.full(cells[0].shape, figure.item(), dtype=figure.dtype)
-    found: NDArray[Any] = figure[tuple([at if size > 1 else 0 for at, size in zip(cells, figure.shape, strict=True)])]
-    return found
+class Cells:
+    """Some cells of a grid, by their indices along each group."""
+
+    def __init__(self, numbers: NDArray[np.intp], shape: tuple[int, ...]) -> None:
+        self.places = np.unravel_index(numbers, shape)
+        self._size = numbers.shape
+        self._along: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    def of(self, figure: NDArray[Any]) -> NDArray[Any]:
+        """A figure that broadcasts over the grid, in these cells: (n,)."""
+        shape = figure.shape
+        if shape not in self._along:
+            sizes = zip(self.places, shape, strict=True) if shape else ()
+            self._along[shape] = tuple([at if size > 1 else 0 for at, size in sizes])
+        found: NDArray[Any] = figure[self._along[shape]]
+        return found if found.shape == self._size else np.full(self._size, found)
 
 
 def at(figure: NDArray[Any], cell: Sequence[int]) -> Any:

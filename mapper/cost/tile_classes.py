@@ -55,9 +55,11 @@ def tile_classes(made: Sequence[Cut], dims: Mapping[str, int], names: tuple[str,
 
 def _classes(cut: Cut, dims: Mapping[str, int], names: Sequence[str], *, apart: bool) -> dict[Sizes, int]:
     """Different tiles of a cut with how often each occurs."""
+    tiles = [cut.tiles[dim] for dim in names]
+    if not any([dims[dim] % tile for dim, tile in zip(names, tiles, strict=True)]):
+        return {_plain(tiles, apart=apart): prod([dims[dim] // tile for dim, tile in zip(names, tiles, strict=True)])}
     found: dict[Sizes, int] = {(): 1}
-    for dim in names:
-        tile = cut.tiles[dim]
+    for dim, tile in zip(names, tiles, strict=True):
         full, rest = divmod(dims[dim], tile)
         along = ((tile, full), (rest, 1)) if rest else ((tile, full),)
         found = {(*sizes, size): times * count for sizes, times in found.items() for size, count in along if count}

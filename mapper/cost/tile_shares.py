@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from archsim.base.arrays import IntArray
 from mapper.cost.tile_classes import TileClasses, tile_classes
 from mapper.problem.cuts import Cut
-from mapper.problem.geometry import Component, components, ranges
+from mapper.problem.geometry import Component, components, sums
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
@@ -225,8 +225,7 @@ def _summed(part: Component, geo: Geometry, dim: str | None, tile: int = 0, stri
     key = (id(part), dim, tile if dim is not None else 0, strip)
     found = geo.summed.get(key)
     if found is None:
-        filled, touched = ranges(part, dim, tile, geo.problem.dims, strip > 0, strip)
-        found = geo.summed[key] = (int(filled.sum()), int(touched.sum()), int(touched[0]))
+        found = geo.summed[key] = sums(part, dim, tile, geo.problem.dims, strip)
     return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping
 from mapper.cost.chip_rates import ChipCosts
-from mapper.cost.grid import Grid, Traffic, contiguous_run, slot_bytes
+from mapper.cost.grid import Cells, Grid, Traffic, contiguous_run, slot_bytes
 from mapper.cost.grid_cost import Costs, held_bytes
 from mapper.cost.tile_shares import GroupCuts, geometry
 from mapper.cost.unit_cycles import work
@@ -34,9 +34,10 @@ def price(problem: Problem, mapping: LayerMapping, chip: ChipCosts, dtypes: Mapp
     grid = _grid(frame)
     done = work(grid, chip, dtypes, np.ones(grid.shape, dtype=bool))
     moved = {plan.name: _traffic(frame, plan) for plan in problem.operands}
-    flows = {name: traffic.at(np.unravel_index([CELL], grid.shape)) for name, traffic in moved.items()}
-    held = sum((need.reshape(-1) for need in held_bytes(problem, moved).values()), np.zeros(1))
     cells = np.array([CELL])
+    at = Cells(cells, grid.shape)
+    flows = {name: traffic.at(at) for name, traffic in moved.items()}
+    held = sum((need.reshape(-1) for need in held_bytes(problem, moved).values()), np.zeros(1))
     return Costs(problem, chip, cells, done.at(cells), flows, held, slowdown(problem, mapping, chip))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from archsim.base.errors import MappingError
 from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import Cells as GridCells
 from mapper.cost.grid import Grid, Reals, Traffic
 from mapper.cost.grid_cost import Cells, Costs
 from mapper.cost.unit_cycles import Work
@@ -75,10 +76,10 @@ class Space:
 
     def costs(self, template: Template, cells: Cells) -> Costs:
         """Costs of a template in some cells."""
-        places = np.unravel_index(cells, template.grid.shape)
-        flows = {plan.name: template.traffic(plan).at(places) for plan in self.problem.operands}
+        at = GridCells(cells, template.grid.shape)
+        flows = {plan.name: template.traffic(plan).at(at) for plan in self.problem.operands}
         needs = template.tables.held(template.order, template.kept).values()
-        held: Reals = sum((need[places] for need in needs), np.zeros(cells.shape))
+        held: Reals = sum((at.of(need) for need in needs), np.zeros(cells.shape))
         return Costs(self.problem, self.chip, cells, template.done.at(cells), flows, held)
 
     def least(self, template: Template, cells: Cells) -> Reals:
