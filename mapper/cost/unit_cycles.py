@@ -37,8 +37,8 @@ class Work:
     edge: Mapping[str, Reals]
     commands: Reals
 
-    def at(self, cells: NDArray[np.intp]) -> Work:
-        """The figures of some cells, by their flat indices: (n,) arrays."""
+    def at(self, cells: NDArray[np.intp] | int) -> Work:
+        """The figures of some cells, by their flat indices: (n,) arrays; of one cell numbers."""
         plain = {name: getattr(self, name).reshape(-1)[cells] for name in PLAIN}
         return Work(edge={name: count.reshape(-1)[cells] for name, count in self.edge.items()}, **plain)
 

@@ -87,8 +87,8 @@ class Settled:
 
     def choice(self) -> Choice:
         """With all its figures."""
-        mapping = replace(self.mapping, bound_cycles=int(self.costs.bound[0]))
-        return Choice(mapping, float(self.costs.energy(np.zeros(1))[0]), self.costs.standing_pj)
+        mapping = replace(self.mapping, bound_cycles=int(self.costs.bound))
+        return Choice(mapping, float(self.costs.energy(np.zeros(()))), self.costs.standing_pj)
 
 
 def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, proof: str) -> Choice:
@@ -117,7 +117,7 @@ def settled(
         proof=proof,
     )
     alone = costs.alone(position, collisions.slowdown(mapping))
-    return Settled(replace(mapping, expected_cycles=int(alone.cycles[0])), alone)
+    return Settled(replace(mapping, expected_cycles=int(alone.cycles)), alone)
 
 
 def spread_over(problem: Problem, nodes: tuple[MapNode, ...]) -> tuple[MapNode, ...]:
