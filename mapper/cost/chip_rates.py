@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 from typing import Any, Protocol, cast
 
@@ -130,6 +130,10 @@ class ChipCosts:
 
     def usual(self) -> ChipCosts:
         """The same with moves that find other rows open, as most do."""
+        return self._usual
+
+    @cached_property
+    def _usual(self) -> ChipCosts:
         return replace(self, opens=True)
 
     @property
@@ -226,9 +230,7 @@ def drain_steps(layer: Layer) -> tuple[int, tuple[str, ...], Functions]:
     return passes, slow, tuple(function for step in layer.steps for function in step.functions) or (DRAIN,)
 
 
-def vector_times(
-    elements: IntArray, passes: int, slow: tuple[str, ...], unit: Vector, dtype: str
-) -> IntArray:
+def vector_times(elements: IntArray, passes: int, slow: tuple[str, ...], unit: Vector, dtype: str) -> IntArray:
     """The same of many commands."""
     return cast(IntArray, vector_time(cast(Any, elements), passes, slow, unit, dtype))
 

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.spec.architecture import Architecture
-from mapper.cost.tile_shares import Geometry, GroupCuts, Reals, Shares, geometry
+from mapper.cost.tile_shares import Geometry, GroupCuts, Shares, geometry
 from mapper.problem.constraints import FREE, Rules
 from mapper.problem.cuts import Cut, cuts, striped
 from mapper.problem.geometry import Component, slot_padding
 from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
+Reals = NDArray[np.float64]
 STRIPS = "2"  # M2: the strips of M
 
 
@@ -172,29 +173,31 @@ def at(figure: NDArray[Any], cell: Sequence[int]) -> Any:
 def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
     """Worked out over those groups alone that each figure depends on."""
     slot = filled = touched = first = moves = again = np.ones(())
-    inside = np.zeros((), dtype=bool)  # a moving loop lies deeper
-    slides = np.zeros((), dtype=bool)
+    inside = slides = np.zeros((), dtype=bool)  # inside: a moving loop lies deeper
     for position in reversed(range(len(order))):
         group = order[position]
         of = grid.shares(plan, group)
-        if of.is_one:
-            continue
         if position >= depth:
-            if f"{group}{STRIPS}" in order:  # the strips tell how much of it there is
-                continue
-            slot, filled = slot * of.whole_filled, filled * of.whole_filled
-            touched, first = touched * of.whole_touched, first * of.whole_touched
+            if of.has_part and f"{group}{STRIPS}" not in order:  # the strips tell how much of it there is
+                slot, filled = slot * of.whole_filled, filled * of.whole_filled
+                touched, first = touched * of.whole_touched, first * of.whole_touched
             continue
-        if not _is_counted_within(group, order, depth):
-            can_slide = ~inside & of.may_slide
-            slides = slides | can_slide
+        if of.has_part and not _is_counted_within(group, order, depth):
             slot, first = slot * of.tile, first * of.first
-            filled = filled * np.where(can_slide, of.slide_filled, of.filled)
-            touched = touched * np.where(can_slide, of.slide_touched, of.touched)
-        repeats = np.where(inside, of.before * of.after, of.before)
-        filled, touched, again = filled * repeats, touched * repeats, again * repeats
-        moves = moves * (of.trips / (of.before * of.after)) * repeats
-        inside = inside | of.moves
+            if of.some_slide:
+                can_slide = ~inside & of.may_slide
+                slides = slides | can_slide
+                filled = filled * np.where(can_slide, of.slide_filled, of.filled)
+                touched = touched * np.where(can_slide, of.slide_touched, of.touched)
+            else:
+                filled, touched = filled * of.filled, touched * of.touched
+        if of.some_repeat:
+            repeats = np.where(inside, of.repeats, of.before)
+            filled, touched, again = filled * repeats, touched * repeats, again * repeats
+            moves = moves * of.moving_trips * repeats
+        elif of.some_move:
+            moves = moves * of.moving_trips
+        inside = inside | of.moves if of.some_move else inside
     slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(())
     beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
     run, held = grid.slots(plan, frozenset(order[:depth]))

@@ -17,7 +17,7 @@ from mapper.problem.geometry import Component, components, sums
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
-Reals = NDArray[np.float64]
+Column = NDArray[np.float64]  # shaped to broadcast over a grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +26,29 @@ class Shares:
     over a grid.
 
     ``tile``: slot size; ``filled``, ``touched``: sum over tiles including / inside padding; ``slide_*``: the same when
-    the window slides; ``first``: touched by the first tile; ``whole_*``: the group not cut; ``before``, ``after``:
-    trips of loops that do not move the operand, outside and inside its innermost moving loop; ``moves``: has a moving
-    loop, as ``some_move`` of all cuts. ``is_one``: the group has one cut and no part in the operand.
+    the window slides; ``first``: touched by the first tile; ``whole_*``: the group not cut; ``before``: trips
+    of loops that do not move the operand, outside its innermost moving loop, ``repeats``: of all of them;
+    ``moving_trips``: of those that do; ``moves``: there is one. ``has_part``: some of the operand's components are the
+    group's; ``some_*``: under one cut or another.
     """
 
-    tile: Reals
-    filled: Reals
-    touched: Reals
-    slide_filled: Reals
-    slide_touched: Reals
-    first: Reals
+    tile: Column
+    filled: Column
+    touched: Column
+    slide_filled: Column
+    slide_touched: Column
+    first: Column
     whole_filled: int
     whole_touched: int
-    before: Reals
-    after: Reals
-    trips: Reals
+    before: Column
+    repeats: Column
+    moving_trips: Column
     may_slide: NDArray[np.bool_]
     moves: NDArray[np.bool_]
+    has_part: bool
+    some_slide: bool
+    some_repeat: bool
     some_move: bool
-    is_one: bool
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,8 @@ class GroupCuts:
         if self._geo.sliding in self._looped and any(self._slides(part) for part in parts):
             slid = self._totals(parts, self._slid(plan))
         before, after, moves = self._repeated(plan)
+        repeats = self._column(before) * self._column(after)
+        may_slide = (slid[:, 0] < plain[:, 0]).reshape(self._shape)
         return Shares(
             tile=self._column(self._sizes(parts)),
             filled=self._column(plain[:, 0]),
@@ -135,12 +140,14 @@ class GroupCuts:
             whole_filled=prod([entry[0] for entry in whole]),
             whole_touched=prod([entry[1] for entry in whole]),
             before=self._column(before),
-            after=self._column(after),
-            trips=self._column(self._trips),
-            may_slide=(slid[:, 0] < plain[:, 0]).reshape(self._shape),
+            repeats=repeats,
+            moving_trips=self._column(self._trips) / repeats,
+            may_slide=may_slide,
             moves=np.array(moves, dtype=bool).reshape(self._shape),
+            has_part=bool(parts),
+            some_slide=bool(may_slide.any()),
+            some_repeat=bool((repeats != 1).any()),
             some_move=any(moves),
-            is_one=not parts and self._trips == [1] and not any(moves),
         )
 
     @cached_property
@@ -151,7 +158,7 @@ class GroupCuts:
         apart = group == "K" or (group == "M" and bool(problem.windows))
         return tile_classes(self.made, problem.dims, problem.groups[group], apart=apart)
 
-    def _column(self, figures: Sequence[int] | IntArray) -> Reals:
+    def _column(self, figures: Sequence[int] | IntArray) -> Column:
         return np.array(figures, dtype=np.float64).reshape(self._shape)
 
     def _slides(self, part: Component) -> bool:

@@ -142,7 +142,8 @@ def _array(
     figures = folds(chip, problem.layer, part, dtypes, values.columns(cells))
     figures[0] = (figures[0] + part.startup_cycles) / chip.scale(part)
     tables = np.zeros((len(figures), *values.shape))
-    tables[:, *cells] = figures
+    for table, row in zip(tables, figures, strict=True):
+        table[cells] = row
     total, *streams = values.summed(tables)
     edge = dict(zip(STREAMS, streams, strict=True))
     edge["acc_read"] = edge["acc_read"] - prod(problem.dims[dim] for group in OUTPUTS for dim in problem.groups[group])

@@ -141,8 +141,8 @@ def sums(part: Component, dim: str | None, tile: int, dims: Mapping[str, int], s
         return size, size, size
     count, rest = divmod(dims[dim], tile)
     whole, last = (part.size({**dims, dim: indices}) for indices in (tile, rest))
-    filled = count * whole + (last if rest else 0)
-    return filled, filled, whole if count else last
+    total = count * whole + (last if rest else 0)
+    return total, total, whole if count else last
 
 
 def tiles_of(extent: int, tile: int, reach: int = 0) -> tuple[Counts, Counts]:

@@ -74,6 +74,7 @@ class Problem:
     windows: tuple[Window, ...] = ()  # of its nest, where the array's dataflow asks for them
     loads: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
     stores: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
+    _content: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self) -> None:
         """Work out what is asked again and again."""
@@ -173,8 +174,14 @@ class Problem:
         return tuple(plan for plan in self.operands if plan.name not in (OUT, ACC) and not plan.is_stage)
 
 
-def content(problem: Problem) -> list[object]:
+def content(problem: Problem) -> tuple[str, ...]:
     """What a problem is beside the room that it has: alike for equal layers, whatever they are called."""
+    if not problem._content:
+        object.__setattr__(problem, "_content", tuple(map(str, _content(problem))))
+    return problem._content
+
+
+def _content(problem: Problem) -> list[object]:
     layer, spread = problem.layer, problem.spread
     found: list[object] = [
         problem.engine,
