@@ -88,6 +88,11 @@ class Frame:
         return {}
 
     @cached_property
+    def _edges(self) -> dict[tuple[str, int, int], When]:
+        """What is known of ``edges``."""
+        return {}
+
+    @cached_property
     def _slot_strides(self) -> dict[str, tuple[int, ...]]:
         """What is known of ``slot_strides``."""
         return {}
@@ -131,8 +136,11 @@ class Frame:
 
     def edges(self, kind: str, low: int, high: int) -> When:
         """first(v) or last(v) of every loop in time between two depths."""
-        timed = self.vars[max(low, self.spread) : high]
-        return tuple(LoopEdge("first" if kind == "first" else "last", var) for var in timed)
+        key = (kind, low, high)
+        if key not in self._edges:
+            timed = self.vars[max(low, self.spread) : high]
+            self._edges[key] = tuple([LoopEdge("first" if kind == "first" else "last", var) for var in timed])
+        return self._edges[key]
 
     def extent(self, dim: str, depth: int) -> Extent:
         """A dim's clamped extent below ``depth`` loops."""

@@ -74,12 +74,14 @@ class Problem:
     windows: tuple[Window, ...] = ()  # of its nest, where the array's dataflow asks for them
     loads: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
     stores: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
+    _named: Mapping[str, OperandPlan] = field(init=False, repr=False, compare=False)
     _content: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self) -> None:
         """Work out what is asked again and again."""
         inwards = [plan for plan in self.operands if plan.operand not in (OUT, ACC)]
         outwards = [plan for plan in self.operands if plan.operand == OUT and not plan.resident]
+        object.__setattr__(self, "_named", {plan.name: plan for plan in self.operands})
         object.__setattr__(self, "loads", tuple([plan for plan in inwards if plan.buffered and not plan.resident]))
         object.__setattr__(self, "stores", tuple(sorted(outwards, key=lambda plan: -plan.edge)))
 
@@ -162,7 +164,7 @@ class Problem:
 
     def operand(self, name: str) -> OperandPlan:
         """The operand called ``name``."""
-        return next(plan for plan in self.operands if plan.name == name)
+        return self._named[name]
 
     def kept(self, operand: str, level: str) -> OperandPlan | None:
         """The plan of an operand's tiles in a memory, None where it passes no such one."""
