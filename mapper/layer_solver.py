@@ -80,6 +80,8 @@ class Solver:
         self.search = Search(chip, dtypes, options.objective, name, seed)
         self.options = options
         self._named = self._search_key()
+        measured = [sorted(options.outer.items()), sorted(options.network_shares.items())]
+        self._given = digest([sorted(dtypes.items()), options.objective, *measured])
         self.cache = MappingCache(options.cache, chip.architecture.sha256)
         self._memo: dict[str, Found] = {}
 
@@ -111,17 +113,18 @@ class Solver:
         assert not isinstance(found, str)
         return replace(found, layer=problem.layer.name)
 
-    def chosen(self, whole: Sequence[Work]) -> LayerMapping | None:
-        """The best mapping of a layer, of which ``whole`` has a problem for each engine, where it is known."""
-        found = self._known(self._choice(whole), *whole) if not self.options.random else None
+    def chosen(self, key: str, whole: Sequence[Work]) -> LayerMapping | None:
+        """The best mapping of a layer, of which ``whole`` has a problem for each engine, where it is known; ``key``: of
+        the ``choice``."""
+        found = self._known(key, *whole) if not self.options.random else None
         return replace(found, layer=whole[0][0].layer.name) if isinstance(found, LayerMapping) else None
 
-    def choose(self, whole: Sequence[Work], best: LayerMapping) -> None:
+    def choose(self, key: str, best: LayerMapping) -> None:
         """Remember the best mapping of a layer over all engines and spreads."""
         if not self.options.random:
-            self._learn(self._choice(whole), best)
+            self._learn(key, best)
 
-    def _choice(self, whole: Sequence[Work]) -> str:
+    def choice(self, whole: Sequence[Work]) -> str:
         """Key of a choice; of one that was simulated also what that depends on."""
         simulated = [self.options.refine, code_sha256(MACHINE)] if self.options.refine else []
         return digest(["choice", *(self.key(*work) for work in whole), *simulated])
@@ -189,10 +192,7 @@ class Solver:
             [
                 *content(problem),
                 sorted(problem.capacity.items()),
-                sorted(self.search.dtypes.items()),
-                self.options.objective,
-                sorted(self.options.outer.items()),
-                sorted(self.options.network_shares.items()),
+                self._given,
                 *([replace(rules, place="")] if rules else []),
                 *([*self._named, problem.layer.name] if self._named else []),
             ]

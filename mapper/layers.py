@@ -149,13 +149,14 @@ class Layers:
     def _best(self, index: int, residency: Residency) -> Pair:
         """The best over all engines and spreads; what was best of an equal layer is not ranked again."""
         whole = self._on_engines(index, residency)
-        known = self.solver.chosen(whole)
+        key = self.solver.choice(whole)
+        known = self.solver.chosen(key, whole)
         if known is not None:
             problem = next(problem for problem, _ in whole if problem.unit == known.unit)
             return on_cores(problem, self.architecture, known), known
         found = [(part, self._solved(part, residency, rules)) for part, rules in self._parts(whole)]
         best = self._ranked(found)
-        self.solver.choose(whole, best[1])
+        self.solver.choose(key, best[1])
         return best
 
     def _solved(self, problem: Problem, residency: Residency, rules: constraints.Rules) -> LayerMapping:
@@ -177,7 +178,8 @@ class Layers:
         for index, layer in enumerate(self.workload.layers):
             if layer.kind != "host" and not self.stated.has(layer):
                 whole = self._on_engines(index, residency)
-                yield from self._parts(whole) if self.solver.chosen(whole) is None else ()
+                known = self.solver.chosen(self.solver.choice(whole), whole)
+                yield from self._parts(whole) if known is None else ()
 
     def searched(self, index: int, residency: Residency) -> Iterator[Work]:
         """What a search of a layer looks at: a problem for each engine and spread, none on the host."""

@@ -43,10 +43,10 @@ class Options:
     ``cache``: folder for mappings, None for none; ``outer``: rates of the chip's DRAM parts; ``network_shares``:
     (shared memory, 'read' | 'write') -> share of the time that the network's busiest link works; ``given``: what is
     stated instead of searched; ``numbers``: (scale, zero) of tensors, (1, 0) where absent; ``random``: seed of a legal
-    mapping drawn at random instead of the best ('': the best), which no cache keeps; ``workers``: processes that search;
-    ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``fences``: between
-    layers, with ``all`` no tensor stays on chip but where that is stated; ``search``: the
-    mapping search by its name (``mapper.search.catalogue``), ``seed``: of what it draws.
+    mapping drawn at random instead of the best ('': the best), which no cache keeps; ``workers``: processes that
+    search; ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``fences``:
+    between layers, with ``all`` no tensor stays on chip but where that is stated; ``search``: the mapping search by
+    its name (``mapper.search.catalogue``), ``seed``: of what it draws.
     """
 
     objective: str = "latency"

@@ -9,7 +9,7 @@ chosen by what it takes alone, and what it takes in its network is told beside t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -64,19 +64,24 @@ class Overlap:
 
     def expected(self, mapped: Mapped) -> tuple[LayerMapping, ...]:
         """The mappings with what their layers are expected to take beside one another."""
+        if self._architecture.noc is not None:
+            return mapped.mappings
+        held = [_held(*pair) for pair in zip(mapped.problems, mapped.mappings, strict=True)]
         cycles = [mapping.expected_cycles for mapping in mapped.mappings]
         came = [0.0] * len(cycles)  # cycles of DRAM of what came in beside the layer before
         for index in range(1, len(cycles)):
             before, problem = mapped.problems[index - 1], mapped.problems[index]
-            if before is None or problem is None or problem.spread is not None or self._architecture.noc is not None:
+            if before is None or problem is None:
                 continue
-            early = self._early(mapped, index)
+            free = mapped.residency.free_by_memory(index, self._architecture)
+            roomy = {name for name, size in free.items() if held[index - 1][name] + held[index][name] <= size}
+            early = self._early(mapped, index, roomy)
             came[index] = sum(early.values())
             if came[index] > WORTH * min(cycles[index], cycles[index - 1]):
                 costs = self._costs(problem, mapped.mappings[index])
                 spared = int(costs.cycles[CELL]) - int(_without(costs, frozenset(early)).cycles[CELL])
                 gap = self._gap(before, mapped.mappings[index - 1], came[index - 1])
-                if not all(self._has_room(mapped, index, problem.operand(name)) for name in early):
+                if not all(problem.operand(name).level in roomy for name in early):
                     gap = gap._replace(window=gap.last)
                 cycles[index - 1], spared = gap.shared(cycles[index - 1], came[index], spared)
                 cycles[index] -= spared
@@ -115,34 +120,35 @@ class Overlap:
         in_order = any(self._in_order(plan.home) for plan in problem.stores)
         return Gap(window, last, max(0.0, busy - came), in_order)
 
-    def _early(self, mapped: Mapped, index: int) -> dict[str, float]:
-        """Operands whose first tile comes in beside the layer before, and the cycles of DRAM that each takes."""
+    def _early(self, mapped: Mapped, index: int, roomy: Set[str]) -> dict[str, float]:
+        """Operands whose first tile comes in beside the layer before, and the cycles of DRAM that each takes;
+        ``roomy``: memories in which the rings of both layers lie side by side."""
         problem, mapping = mapped.problems[index], mapped.mappings[index]
         assert problem is not None
         frame, found = Frame(problem, mapping, {}), dict[str, float]()
-        for plan in self._ahead(mapped, index, frame):
+        for plan in self._ahead(mapped, index, frame, roomy):
             depth, sliding = frame.keeps[plan.name]
             slid = frame.loops[depth - 1].dim if sliding else None
             size = first_tile(frame, plan, depth, slid) * plan.element_bytes
             found[plan.name] = size / self._chip.port_rate(plan.home, write=False)
         return found
 
-    def _ahead(self, mapped: Mapped, index: int, frame: Frame) -> Iterator[OperandPlan]:
+    def _ahead(self, mapped: Mapped, index: int, frame: Frame, roomy: Set[str]) -> Iterator[OperandPlan]:
         """Operands that DRAM serves before what the layer before makes, queue by queue, the outermost tiles first."""
         held, made = set[int](), base_of(self._workload, self._workload.layers[index - 1].output.tensor)
         kept = [plan for plan in load_order(frame.problem) if plan.name in frame.keeps and not plan.beyond]
         for plan in sorted(kept, key=lambda plan: frame.keeps[plan.name][0]):
             queue = load_channel(frame.problem, plan, self._architecture.dma.channels)
-            waits = base_of(self._workload, plan.tensor) == made or not self._comes(mapped, index, plan)
+            waits = base_of(self._workload, plan.tensor) == made or not self._comes(mapped, index, plan, roomy)
             if waits:
                 held.add(queue)
             elif queue not in held and self._architecture.memory(plan.home).kind == "dram" and plan.rows is None:
                 yield plan
 
-    def _comes(self, mapped: Mapped, index: int, plan: OperandPlan) -> bool:
+    def _comes(self, mapped: Mapped, index: int, plan: OperandPlan, roomy: Set[str]) -> bool:
         """Whether an operand's ring has a place before the layer before is done: beside that one's rings, or where DRAM
         serves one transfer after the other in their place, as soon as it has computed and before its last results."""
-        if self._has_room(mapped, index, plan):
+        if plan.level in roomy:
             return True
         before = mapped.problems[index - 1]
         assert before is not None
@@ -152,17 +158,13 @@ class Overlap:
         """Whether a DRAM serves one transfer after the other."""
         return self._architecture.memory(memory).standard == "constant"
 
-    def _has_room(self, mapped: Mapped, index: int, plan: OperandPlan) -> bool:
-        """Whether an operand's ring lies beside those of the layer before."""
-        memory = plan.level
-        free = mapped.residency.free_by_memory(index, self._architecture)
-        needed = Counter[str]()
-        for at in (index - 1, index):
-            problem = mapped.problems[at]
-            assert problem is not None
-            for ring in wanted(problem, mapped.mappings[at]):
-                needed[ring.memory] += ring.slots * ring.slot_bytes
-        return needed[memory] <= free[memory]
+
+def _held(problem: Problem | None, mapping: LayerMapping) -> Counter[str]:
+    """Bytes of the rings of a layer in each memory."""
+    found = Counter[str]()
+    for ring in wanted(problem, mapping) if problem is not None else ():
+        found[ring.memory] += ring.slots * ring.slot_bytes
+    return found
 
 
 def _without(costs: Costs, early: frozenset[str]) -> Costs:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 from weakref import ref
 
@@ -62,13 +63,18 @@ def in_memory(words: Iterable[Any]) -> list[int]:
     return [struct.unpack("q", struct.pack("d", word))[0] if isinstance(word, float) else word for word in words]
 
 
+@lru_cache(maxsize=_MOST_KNOWN)
+def _dtype_text(dtype: Any) -> str:
+    return f"{dtype.descr if dtype.names else dtype.str}"
+
+
 def _of_array(array: Any) -> tuple[str, tuple[int, ...]]:
     known = _known.get(id(array))
     if known is not None and known[0]() is array:
         return known[1], known[2]
     flags = array.flags
     layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-    dtype = array.dtype.descr if array.dtype.names else array.dtype.str
+    dtype = _dtype_text(array.dtype)
     kind = f"{layout}{array.ndim}{'' if flags.writeable else 'r'}{'' if flags.aligned else 'u'}{dtype}"
     words = (0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides)
     if len(_known) >= _MOST_KNOWN:

@@ -9,10 +9,10 @@ group costs its plain passes plus the cycles of the slow functions (exp, divide,
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
 
 
 def vector_cycles(elements: int, lanes: int, passes: int, slow_cycles: Fraction, startup: int) -> int:
-    """Cycles of one command; ``slow_cycles`` = cycles of its slow functions per group of lanes."""
-    groups = -(-elements // lanes)
-    return startup + ceil(groups * (passes + slow_cycles))
+    """Cycles of one command, or of each of an array of them; ``slow_cycles`` = cycles of its slow functions per group
+    of lanes."""
+    groups, each = -(-elements // lanes), passes + slow_cycles
+    return startup - -groups * each.numerator // each.denominator

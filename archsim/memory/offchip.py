@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from math import prod
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram import catalogue
 from archsim.facts.dram.bit_order import mapped
-from archsim.facts.dram.device import ControllerPolicy, RefreshPolicy, RowPolicy
 from archsim.ir.activity import DramStats, edge_ps
 from archsim.ir.footprint import ByteFootprint
 from archsim.ir.rows import Bandwidth
@@ -24,6 +23,7 @@ from archsim.memory.dram.controller import DramController
 from archsim.memory.dram.fast_model import FastDram
 from archsim.memory.dram.in_code import DramInCode, DramPartInCode
 from archsim.memory.dram.interface import BurstAsker, DramModel, RowList, Transfer, TransferCompletion
+from archsim.memory.policy import policy_of
 from archsim.sim.clock import ClockDomain
 from archsim.sim.events import Event, EventLoop
 from archsim.sim.tally import Tally
@@ -187,18 +187,6 @@ class OffChip:
             refreshes=stats.refreshes,
             peak_bytes_per_s=int(self.peak_bytes_per_s or 0),
         )
-
-
-def policy_of(control: DramControl) -> ControllerPolicy:
-    """What the controller does with queues, rows and refreshes."""
-    return ControllerPolicy(
-        read_queue=control.read_queue,
-        write_queue=control.write_queue,
-        rows=cast(RowPolicy, control.rows),
-        row_timeout_ps=control.row_timeout_ps,
-        refresh=cast(RefreshPolicy, control.refresh),
-        turn_bursts=control.turn,
-    )
 
 
 def _controller(spec: Memory, control: DramControl) -> DramModel:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
+from archsim.base.arrays import IntArray
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.facts.vector_cost import vector_cycles
@@ -131,6 +132,10 @@ class ChipCosts:
 
     def usual(self) -> ChipCosts:
         """The same with moves that find other rows open, as most do."""
+        return self._usual
+
+    @cached_property
+    def _usual(self) -> ChipCosts:
         return replace(self, opens=True)
 
     @property
@@ -200,6 +205,20 @@ def fold_function(chip: ChipCosts, layer: Layer, array: Array, dtypes: Mapping[s
     return folded
 
 
+def folds(
+    chip: ChipCosts, layer: Layer, array: Array, dtypes: Mapping[str, str], extents: Mapping[str, IntArray]
+) -> Reals:
+    """The same of many commands, by their extents: rows of cycles and of each stream, a column for each command."""
+    if not catalogue.takes_arrays(array.dataflow):
+        fold, names = fold_function(chip, layer, array, dtypes), list(extents)
+        each = zip(*(extents[name].tolist() for name in names), strict=True)
+        return np.array([fold(tuple(zip(names, tile, strict=True))) for tile in each], dtype=np.float64).T
+    nest, shape = nest_of(layer, array.dataflow), array_shape(array, dtypes["inputs"], dtypes["weights"])
+    done: Any = catalogue.get(array.dataflow).fold(nest, cast(Any, extents), shape, accumulate=True)
+    rows = np.broadcast_arrays(done.cycles, *(done.streams[name].accesses for name in STREAMS))
+    return np.array(rows, dtype=np.float64)
+
+
 @lru_cache(maxsize=FOLDED)
 def _folds(dataflow: str, nest: Nest, shape: ArrayShape) -> dict[Extents, tuple[int, ...]]:
     """What is remembered of an array and a nest, by extents."""
@@ -211,6 +230,11 @@ def drain_steps(layer: Layer) -> tuple[int, tuple[str, ...], Functions]:
     passes = sum(step.passes for step in layer.steps) or 1
     slow = tuple(name for step in layer.steps for name in step.slow)
     return passes, slow, tuple(function for step in layer.steps for function in step.functions) or (DRAIN,)
+
+
+def vector_times(elements: IntArray, passes: int, slow: tuple[str, ...], unit: Vector, dtype: str) -> IntArray:
+    """The same of many commands."""
+    return cast(IntArray, vector_time(cast(Any, elements), passes, slow, unit, dtype))
 
 
 def vector_time(elements: int, passes: int, slow: tuple[str, ...], unit: Vector, dtype: str) -> int:

@@ -28,8 +28,8 @@ def together(terms: Iterable[Reals]) -> Reals:
     """
     found = [np.asarray(term, dtype=np.float64) for term in terms]
     most = reduce(np.maximum, found, np.ones(()))
-    total: Reals = sum(((term / most) ** SHARPNESS for term in found), np.zeros(()))
-    return most * total ** (1 / SHARPNESS)
+    total: Reals = sum((np.power(term / most, SHARPNESS) for term in found), np.zeros(()))
+    return most * np.power(total, 1 / SHARPNESS)
 
 
 def in_turns(problem: Problem, plan: OperandPlan) -> bool:

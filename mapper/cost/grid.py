@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archsim.spec.architecture import Architecture
-from mapper.cost.tile_shares import Geometry, Share, geometry, shares
+from mapper.cost.tile_shares import Geometry, GroupCuts, Shares, geometry
 from mapper.problem.constraints import FREE, Rules
 from mapper.problem.cuts import Cut, cuts, striped
 from mapper.problem.geometry import Component, slot_padding
@@ -28,14 +28,15 @@ STRIPS = "2"  # M2: the strips of M
 
 @dataclass(frozen=True)
 class Grid:
-    """Cuts per group, shares per (operand, group or its strips), and the geometry they come from."""
+    """Cuts per group, the same with what they mean for operands (``parts``, per group or its strips), and the geometry
+    they come from."""
 
     problem: Problem
     geometry: Geometry
     cuts: Mapping[str, list[Cut]]
-    shares: Mapping[tuple[str, str], list[Share]]
-    _columns: dict[tuple[str, str, str], Reals] = field(default_factory=dict, repr=False)
+    parts: Mapping[str, GroupCuts]
     _traffic: dict[tuple[str, tuple[str, ...], int], Traffic] = field(default_factory=dict, repr=False)
+    _slots: dict[tuple[str, frozenset[str]], tuple[Reals, Reals]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -47,14 +48,6 @@ class Grid:
         """Cells."""
         return prod(self.shape)
 
-    def column(self, operand: str, group: str, figure: str) -> Reals:
-        """One field of an operand's shares, shaped to broadcast over the grid."""
-        key = (operand, group, figure)
-        if key not in self._columns:
-            values = np.array([getattr(entry, figure) for entry in self.shares[operand, group]], dtype=np.float64)
-            self._columns[key] = values.reshape([-1 if name == group[0] else 1 for name in GROUPS])
-        return self._columns[key]
-
     def traffic(self, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
         """Traffic of an operand kept below the first ``depth`` groups of ``order``."""
         key = (plan.name, order, depth)
@@ -62,30 +55,46 @@ class Grid:
             self._traffic[key] = _traffic(self, plan, order, depth)
         return self._traffic[key]
 
+    def shares(self, plan: OperandPlan, group: str) -> Shares:
+        """The part in an operand of a group, or its strips, under each of its cuts."""
+        return self.parts[group].shares(plan)
+
+    def slots(self, plan: OperandPlan, above: frozenset[str]) -> tuple[Reals, Reals]:
+        """Of an operand kept below these groups: contiguous elements of a tile in DRAM, and bytes of a slot."""
+        key = (plan.name, above)
+        if key not in self._slots:
+            parts = self.geometry.parts[plan.name]
+            sizes = [_sizes(self, part, above) for part in parts]
+            self._slots[key] = contiguous_run(plan, parts, sizes), slot_bytes(self.problem, plan, parts, sizes)
+        return self._slots[key]
+
 
 def build_grid(
-    problem: Problem, architecture: Architecture, rules: Rules = FREE, strips: str = "", known: Geometry | None = None
+    problem: Problem, architecture: Architecture, rules: Rules = FREE, strips: str = "", plain: Grid | None = None
 ) -> Grid:
     """The grid of a problem on a chip under ``rules``; multiples are the array's sides where the layer runs on it.
 
-    ``strips``: the group whose loops run in strips, '' for none. May be empty then. ``known``: the problem's geometry.
+    ``strips``: the group whose loops run in strips, '' for none. May be empty then. ``plain``: the grid without strips,
+    where it is there.
     """
-    geo = known or geometry(problem)
+    if plain is None:
+        plain = _plain_grid(problem, architecture, rules)
+    if not strips:
+        return plain
+    geo, made = plain.geometry, striped(plain.cuts[strips], problem.dims)
+    outer = [cut.strips(problem.dims, problem.groups[strips]) for cut in made]
+    own = {strips: GroupCuts(geo, strips, made), f"{strips}{STRIPS}": GroupCuts(geo, strips, outer)}
+    return Grid(problem, geo, {**plain.cuts, strips: made}, {**plain.parts, **own})
+
+
+def _plain_grid(problem: Problem, architecture: Architecture, rules: Rules) -> Grid:
+    geo = geometry(problem)
     rows, cols = sides(problem, architecture)
     multiples = {"B": 1, "M": 1, "N": cols, "K": rows}
     if problem.engine != "array":
         multiples = dict.fromkeys(GROUPS, 1)
     found = {group: cuts(problem, group, multiples[group], geo.sliding, rules) for group in GROUPS}
-    outer = {}
-    if strips:
-        found[strips] = striped(found[strips], problem.dims)
-        outer = {f"{strips}{STRIPS}": [cut.strips(problem.dims, problem.groups[strips]) for cut in found[strips]]}
-    parts = {
-        (plan.name, group): shares(geo, plan, group[0], made)
-        for plan in problem.operands
-        for group, made in (found | outer).items()
-    }
-    return Grid(problem, geo, found, parts)
+    return Grid(problem, geo, found, {group: GroupCuts(geo, group, made) for group, made in found.items()})
 
 
 def sides(problem: Problem, architecture: Architecture) -> tuple[int, int]:
@@ -110,7 +119,8 @@ class Flow(NamedTuple):
 class Traffic:
     """Elements of one operand over the grid: slot, total brought (with and without padding), first tile, moves.
 
-    ``slots`` held, one where there is one move, 0 where it needs none.
+    ``slots`` held, one where there is one move, 0 where it needs none. Shaped to broadcast over the grid: what does not
+    depend on the cuts of a group has one value along it.
     """
 
     slot: Reals
@@ -129,46 +139,69 @@ class Traffic:
         """Bytes that the operand holds in its memory: slots x slot bytes."""
         return self.slots * self.slot_bytes
 
-    def at(self, cells: tuple[NDArray[np.intp], ...]) -> Flow:
+    def at(self, cells: Cells) -> Flow:
         """The traffic in some cells, by their indices along each group."""
         fields = (self.filled, self.touched, self.first, self.moves, self.run)
-        return Flow(*(field[cells] for field in fields))
+        return Flow(*[cells.of(field) for field in fields])
+
+
+class Cells:
+    """Some cells of a grid, by their indices along each group."""
+
+    def __init__(self, numbers: NDArray[np.intp], shape: tuple[int, ...]) -> None:
+        self.places = np.unravel_index(numbers, shape)
+        self._size = numbers.shape
+        self._along: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    def of(self, figure: NDArray[Any]) -> NDArray[Any]:
+        """A figure that broadcasts over the grid, in these cells: (n,)."""
+        shape = figure.shape
+        if shape not in self._along:
+            sizes = zip(self.places, shape, strict=True) if shape else ()
+            self._along[shape] = tuple([at if size > 1 else 0 for at, size in sizes])
+        found: NDArray[Any] = figure[self._along[shape]]
+        return found if found.shape == self._size else np.full(self._size, found)
+
+
+def at(figure: NDArray[Any], cell: Sequence[int]) -> Any:
+    """A figure that broadcasts over a grid, in one cell of it."""
+    if figure.size == 1:
+        return figure.item()
+    return figure[tuple([index if size > 1 else 0 for index, size in zip(cell, figure.shape, strict=True)])]
 
 
 def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) -> Traffic:
     """Worked out over those groups alone that each figure depends on."""
-    one = np.ones(())
-    slot = filled = touched = first = moves = again = one
-    inside = np.zeros((), dtype=bool)  # a moving loop lies deeper
-    slides = np.zeros((), dtype=bool)
+    slot = filled = touched = first = moves = again = np.ones(())
+    inside = slides = np.zeros((), dtype=bool)  # inside: a moving loop lies deeper
     for position in reversed(range(len(order))):
         group = order[position]
-        get = partial(grid.column, plan.name, group)
+        of = grid.shares(plan, group)
         if position >= depth:
-            if f"{group}{STRIPS}" in order:  # the strips tell how much of it there is
-                continue
-            slot, filled = slot * get("whole_filled"), filled * get("whole_filled")
-            touched, first = touched * get("whole_touched"), first * get("whole_touched")
+            if of.has_part and f"{group}{STRIPS}" not in order:  # the strips tell how much of it there is
+                slot, filled = slot * of.whole_filled, filled * of.whole_filled
+                touched, first = touched * of.whole_touched, first * of.whole_touched
             continue
-        if not _is_counted_within(group, order, depth):
-            can_slide = ~inside & (get("slide_filled") < get("filled"))
-            slides = slides | can_slide
-            slot = slot * get("tile")
-            filled = filled * np.where(can_slide, get("slide_filled"), get("filled"))
-            touched = touched * np.where(can_slide, get("slide_touched"), get("touched"))
-            first = first * get("first")
-        repeats = np.where(inside, get("before") * get("after"), get("before"))
-        filled, touched, again = filled * repeats, touched * repeats, again * repeats
-        relevant = get("trips") / (get("before") * get("after"))
-        moves = moves * relevant * repeats
-        inside = inside | (get("moves") > 0)
-    parts = grid.geometry.parts[plan.name]
-    sizes = [_sizes(grid, part, order[:depth]) for part in parts]
+        if of.has_part and not _is_counted_within(group, order, depth):
+            slot, first = slot * of.tile, first * of.first
+            if of.some_slide:
+                can_slide = ~inside & of.may_slide
+                slides = slides | can_slide
+                filled = filled * np.where(can_slide, of.slide_filled, of.filled)
+                touched = touched * np.where(can_slide, of.slide_touched, of.touched)
+            else:
+                filled, touched = filled * of.filled, touched * of.touched
+        if of.some_repeat:
+            repeats = np.where(inside, of.repeats, of.before)
+            filled, touched, again = filled * repeats, touched * repeats, again * repeats
+            moves = moves * of.moving_trips * repeats
+        elif of.some_move:
+            moves = moves * of.moving_trips
+        inside = inside | of.moves if of.some_move else inside
     slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(())
     beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
-    run, held = contiguous_run(plan, parts, sizes), slot_bytes(grid.problem, plan, parts, sizes)
-    figures = (slot, filled, beyond, first, moves, slides, run, held, again, slots)
-    return Traffic(*(np.broadcast_to(figure, grid.shape) for figure in figures))
+    run, held = grid.slots(plan, frozenset(order[:depth]))
+    return Traffic(slot, filled, beyond, first, moves, slides, run, held, again, slots)
 
 
 def _is_counted_within(group: str, order: tuple[str, ...], depth: int) -> bool:
@@ -178,10 +211,10 @@ def _is_counted_within(group: str, order: tuple[str, ...], depth: int) -> bool:
 
 def slot_bytes(problem: Problem, plan: OperandPlan, parts: Sequence[Component], sizes: Sequence[Reals]) -> Reals:
     """Bytes of a slot whose components have so many positions, with the padding of its rows."""
-    padded = slot_padding(tuple(parts), problem.layer.dims, plan.element_bytes, plan.pad_bytes)
     slot: Reals = prod(sizes, start=np.ones(())) * plan.element_bytes
-    if not padded.pad_bytes:
+    if not plan.pad_bytes:
         return slot
+    padded = slot_padding(tuple(parts), problem.layer.dims, plan.element_bytes, plan.pad_bytes)
     return slot + prod(sizes[: padded.row_axis], start=np.ones(())) * padded.pad_bytes
 
 
@@ -200,7 +233,7 @@ def contiguous_run(plan: OperandPlan, parts: Sequence[Component], sizes: Sequenc
     return run
 
 
-def _sizes(grid: Grid, part: Component, cut_groups: tuple[str, ...]) -> Reals:
+def _sizes(grid: Grid, part: Component, cut_groups: frozenset[str]) -> Reals:
     """Positions of a component in the largest tile, shaped to broadcast over the grid."""
     dims = grid.problem.dims
     for axis, group in enumerate(GROUPS):
@@ -219,7 +252,7 @@ def _sizes(grid: Grid, part: Component, cut_groups: tuple[str, ...]) -> Reals:
 
 def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:
     """Depths at which an operand may be kept: below each group that moves it, or above all (0)."""
-    moving = [i for i, group in enumerate(order) if any(entry.moves for entry in grid.shares[plan.name, group])]
+    moving = [i for i, group in enumerate(order) if grid.shares(plan, group).some_move]
     if plan.name in (OUT, ACC, BIAS) or plan.resident or grid.problem.engine == "copy":
         return [max((i + 1 for i in moving), default=0)]
     if plan.operand == OUT:

@@ -189,10 +189,10 @@ class Costs:
         return found
 
     def alone(self, place: int, slow: Slowdown) -> Costs:
-        """The cell that stands at a ``place`` among these, with what its commands lose by collisions."""
-        at = np.array([place])
-        flows = {name: Flow(*(field[at] for field in flow)) for name, flow in self.flows.items()}
-        return Costs(self.problem, self.chip, self.cells[at], self.done.at(at), flows, self.held[at], slow)
+        """The cell that stands at a ``place`` among these, with what its commands lose by collisions; its figures are
+        numbers."""
+        flows = {name: Flow(*[field[place] for field in flow]) for name, flow in self.flows.items()}
+        return Costs(self.problem, self.chip, self.cells[place], self.done.at(place), flows, self.held[place], slow)
 
     def at(self, places: Cells) -> Costs:
         """The same for the cells that stand at some ``places`` among these."""

@@ -55,7 +55,7 @@ def carried(
         if plan.beyond and not _apart(problem, plan):
             odd = np.ceil(tile / noc.message_bytes) % ports / ports
             message = _on_wire(noc, np.minimum(tile, noc.message_bytes)) * (_alike(noc, problem, plan) / rate)
-            variance = variance + times / steps * problem.different(plan) * odd * (1 - odd) * message**2
+            variance = variance + times / steps * problem.different(plan) * odd * (1 - odd) * (message * message)
     found: Reals = total + steps * np.sqrt(variance) * NormalDist().inv_cdf((ports - 0.375) / (ports + 0.25))
     return found
 

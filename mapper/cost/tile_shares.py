@@ -2,51 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from functools import cached_property
 from math import prod
 
-from mapper.problem.cuts import Cut
-from mapper.problem.geometry import Component, components, ranges
-from mapper.problem.operands import OperandPlan
-from mapper.problem.problem import Problem
+import numpy as np
+from numpy.typing import NDArray
 
-Extents = tuple[tuple[str, int], ...]
+from archsim.base.arrays import IntArray
+from mapper.cost.tile_classes import TileClasses, tile_classes
+from mapper.problem.cuts import Cut
+from mapper.problem.geometry import Component, components, sums
+from mapper.problem.operands import OperandPlan
+from mapper.problem.problem import GROUPS, Problem
+
+Column = NDArray[np.float64]  # shaped to broadcast over a grid
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """One group's part in one operand under one cut, in elements (multiply over groups).
+class Shares:
+    """One group's part in one operand under each of its cuts, in elements (multiply over groups), shaped to broadcast
+    over a grid.
 
     ``tile``: slot size; ``filled``, ``touched``: sum over tiles including / inside padding; ``slide_*``: the same when
-    the window slides; ``first``: touched by the first tile; ``whole_*``: the group not cut; ``before``, ``after``:
-    trips of loops that do not move the operand, outside and inside its innermost moving loop; ``moves``: has a moving
-    loop.
+    the window slides; ``first``: touched by the first tile; ``whole_*``: the group not cut; ``before``: trips
+    of loops that do not move the operand, outside its innermost moving loop, ``repeats``: of all of them;
+    ``moving_trips``: of those that do; ``moves``: there is one. ``has_part``: some of the operand's components are the
+    group's; ``some_*``: under one cut or another.
     """
 
-    tile: int
-    filled: int
-    touched: int
-    slide_filled: int
-    slide_touched: int
-    first: int
+    tile: Column
+    filled: Column
+    touched: Column
+    slide_filled: Column
+    slide_touched: Column
+    first: Column
     whole_filled: int
     whole_touched: int
-    before: int
-    after: int
-    trips: int
-    moves: bool
+    before: Column
+    repeats: Column
+    moving_trips: Column
+    may_slide: NDArray[np.bool_]
+    moves: NDArray[np.bool_]
+    has_part: bool
+    some_slide: bool
+    some_repeat: bool
+    some_move: bool
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """Components of every operand of a problem, each assigned to the group of its tiled dim."""
+    """Components of every operand of a problem, each assigned to the group of its tiled dim; ``summed``: what is known
+    of their tiles."""
 
     problem: Problem
     parts: Mapping[str, tuple[Component, ...]]
     sliding: str | None  # the dim along which windows may slide
-    memo: dict[tuple[int, str | None, int, int], tuple[int, int, int]] = field(default_factory=dict, repr=False)
+    summed: dict[tuple[int, str | None, int, int], tuple[int, int, int]] = field(default_factory=dict, repr=False)
 
     def group_parts(self, plan: OperandPlan, group: str) -> tuple[Component, ...]:
         """Components of an operand that belong to a group."""
@@ -89,36 +102,119 @@ def _leads(parts: tuple[Component, ...], part: Component, dim: str, problem: Pro
     return all(other.tiled_dim(problem.whole) is not None or not other.terms for other in outer)
 
 
-def shares(geo: Geometry, plan: OperandPlan, group: str, made: Sequence[Cut]) -> list[Share]:
-    """The group's part in an operand under each cut."""
-    parts = geo.group_parts(plan, group)
-    whole = [_summed(part, geo, None) for part in parts]
-    wholes = prod([entry[0] for entry in whole]), prod([entry[1] for entry in whole])
-    return [_share(geo, plan, parts, wholes, cut) for cut in made]
+class GroupCuts:
+    """Some cuts of a group, with what they mean for every operand."""
 
+    def __init__(self, geo: Geometry, group: str, made: Sequence[Cut]) -> None:
+        self.made, self._geo, self._group, dims = made, geo, group[0], geo.problem.dims
+        self._shape = [-1 if name == self._group else 1 for name in GROUPS]
+        self._trips = [cut.trips(dims) for cut in made]
+        self._looped = frozenset(dim for cut in made for dim, _ in cut.loops)
+        self._tiles = {dim: [cut.tiles[dim] for cut in made] for dim in self._looped}
+        self._repeats: dict[frozenset[str], tuple[list[int], list[int], list[bool]]] = {}
+        self._shares: dict[str, Shares] = {}
 
-def _share(geo: Geometry, plan: OperandPlan, parts: Sequence[Component], wholes: tuple[int, int], cut: Cut) -> Share:
-    """Of ``parts`` of an operand under a cut; ``wholes``: filled and touched where it is not cut."""
-    dims = geo.problem.dims
-    tiles = {**dims, **cut.tiles}
-    slide = geo.sliding if cut.loops and cut.loops[-1][0] == geo.sliding and is_block(geo, plan, tiles) else None
-    plain = [_sums(part, cut, geo, None) for part in parts]
-    slid = [_sums(part, cut, geo, slide) for part in parts] if slide else plain
-    before, after, moves = _irrelevant(plan, cut, dims)
-    return Share(
-        tile=prod([part.size(tiles) for part in parts]),
-        filled=prod([entry[0] for entry in plain]),
-        touched=prod([entry[1] for entry in plain]),
-        slide_filled=prod([entry[0] for entry in slid]),
-        slide_touched=prod([entry[1] for entry in slid]),
-        first=prod([entry[2] for entry in plain]),
-        whole_filled=wholes[0],
-        whole_touched=wholes[1],
-        before=before,
-        after=after,
-        trips=cut.trips(dims),
-        moves=moves,
-    )
+    def shares(self, plan: OperandPlan) -> Shares:
+        """The group's part in an operand under each cut."""
+        if plan.name not in self._shares:
+            self._shares[plan.name] = self._of(plan)
+        return self._shares[plan.name]
+
+    def _of(self, plan: OperandPlan) -> Shares:
+        parts = self._geo.group_parts(plan, self._group)
+        whole = [_summed(part, self._geo, None) for part in parts]
+        plain = self._totals(parts, {})
+        slid = plain
+        if self._geo.sliding in self._looped and any(self._slides(part) for part in parts):
+            slid = self._totals(parts, self._slid(plan))
+        before, after, moves = self._repeated(plan)
+        repeats = self._column(before) * self._column(after)
+        may_slide = (slid[:, 0] < plain[:, 0]).reshape(self._shape)
+        return Shares(
+            tile=self._column(self._sizes(parts)),
+            filled=self._column(plain[:, 0]),
+            touched=self._column(plain[:, 1]),
+            slide_filled=self._column(slid[:, 0]),
+            slide_touched=self._column(slid[:, 1]),
+            first=self._column(plain[:, 2]),
+            whole_filled=prod([entry[0] for entry in whole]),
+            whole_touched=prod([entry[1] for entry in whole]),
+            before=self._column(before),
+            repeats=repeats,
+            moving_trips=self._column(self._trips) / repeats,
+            may_slide=may_slide,
+            moves=np.array(moves, dtype=bool).reshape(self._shape),
+            has_part=bool(parts),
+            some_slide=bool(may_slide.any()),
+            some_repeat=bool((repeats != 1).any()),
+            some_move=any(moves),
+        )
+
+    @cached_property
+    def classes(self) -> TileClasses:
+        """Their different tiles. A dataflow may tell dims of the reduction apart, and of the output rows where windows
+        slide over them."""
+        problem, group = self._geo.problem, self._group
+        apart = group == "K" or (group == "M" and bool(problem.windows))
+        return tile_classes(self.made, problem.dims, problem.groups[group], apart=apart)
+
+    def _column(self, figures: Sequence[int] | IntArray) -> Column:
+        return np.array(figures, dtype=np.float64).reshape(self._shape)
+
+    def _slides(self, part: Component) -> bool:
+        return part.tiled_dim(self._geo.problem.whole) == self._geo.sliding
+
+    def _slid(self, plan: OperandPlan) -> dict[int, int]:
+        """Numbers of the cuts over whose innermost loop windows of an operand may slide, with its strip there."""
+        geo, dims, found = self._geo, self._geo.problem.dims, {}
+        for number, cut in enumerate(self.made):
+            innermost = cut.loops[-1][0] if cut.loops else None
+            if innermost is not None and innermost == geo.sliding and is_block(geo, plan, {**dims, **cut.tiles}):
+                found[number] = cut.reach(innermost, dims)
+        return found
+
+    def _sizes(self, parts: Sequence[Component]) -> IntArray:
+        """Elements of a slot."""
+        found = np.ones(len(self.made), dtype=np.int64)
+        for part in parts:
+            last = np.zeros(len(self.made), dtype=np.int64)
+            for dim, coef in part.terms:
+                tiles = self._tiles.get(dim)
+                last = last + coef * (np.array(tiles if tiles is not None else self._geo.problem.dims[dim]) - 1)
+            found = found * (last + 1)
+        return found
+
+    def _totals(self, parts: Sequence[Component], slid: Mapping[int, int]) -> IntArray:
+        """(n, 3) Filled, touched and touched by the first of all tiles under each cut, where windows slide under those
+        that are ``slid``, in strips."""
+        found = np.ones((len(self.made), 3), dtype=np.int64)
+        for part in parts:
+            found = found * np.array(self._sums(part, slid if self._slides(part) else {}), dtype=np.int64)
+        return found
+
+    def _sums(self, part: Component, slid: Mapping[int, int]) -> list[tuple[int, int, int]]:
+        """The same of one component."""
+        geo, dim = self._geo, part.tiled_dim(self._geo.problem.whole)
+        if dim is None or dim not in self._tiles:
+            return [_summed(part, geo, None)]
+        extent, tiles = geo.problem.dims[dim], self._tiles[dim]
+        by_tile = {tile: _summed(part, geo, dim if tile < extent else None, tile) for tile in set(tiles)}
+        found = [by_tile[tile] for tile in tiles]
+        for number, strip in slid.items():
+            found[number] = _summed(part, geo, dim, tiles[number], strip)
+        return found
+
+    def _repeated(self, plan: OperandPlan) -> tuple[list[int], list[int], list[bool]]:
+        """Trips of loops that do not move an operand, outside and inside its innermost moving one, and whether there is
+        such a one."""
+        moving = plan.dims & self._looped
+        if not moving:
+            return [1] * len(self.made), self._trips, [False] * len(self.made)
+        if moving not in self._repeats:
+            dims = self._geo.problem.dims
+            before, after, moves = zip(*(_irrelevant(moving, cut, dims) for cut in self.made), strict=True)
+            self._repeats[moving] = list(before), list(after), list(moves)
+        return self._repeats[moving]
 
 
 def is_block(geo: Geometry, plan: OperandPlan, tiles: Mapping[str, int]) -> bool:
@@ -131,60 +227,23 @@ def is_block(geo: Geometry, plan: OperandPlan, tiles: Mapping[str, int]) -> bool
     return True
 
 
-def _sums(part: Component, cut: Cut, geo: Geometry, slide: str | None) -> tuple[int, int, int]:
-    problem = geo.problem
-    dim = part.tiled_dim(problem.whole)
-    if dim is None or cut.tiles.get(dim, problem.dims[dim]) >= problem.dims[dim]:
-        return _summed(part, geo, None)
-    strip = cut.reach(dim, problem.dims) if dim == slide else 0
-    return _summed(part, geo, dim, cut.tiles[dim], strip)
-
-
 def _summed(part: Component, geo: Geometry, dim: str | None, tile: int = 0, strip: int = 0) -> tuple[int, int, int]:
     """(filled, touched, touched by the first) of all tiles; in ``strip`` they slide (0: they do not)."""
-    key = (id(part), dim, tile, strip)
-    found = geo.memo.get(key)
+    key = (id(part), dim, tile if dim is not None else 0, strip)
+    found = geo.summed.get(key)
     if found is None:
-        filled, touched = ranges(part, dim, tile, geo.problem.dims, strip > 0, strip)
-        found = geo.memo[key] = (int(filled.sum()), int(touched.sum()), int(touched[0]))
+        found = geo.summed[key] = sums(part, dim, tile, geo.problem.dims, strip)
     return found
 
 
-def _irrelevant(plan: OperandPlan, cut: Cut, dims: Mapping[str, int]) -> tuple[int, int, bool]:
+def _irrelevant(moving: frozenset[str], cut: Cut, dims: Mapping[str, int]) -> tuple[int, int, bool]:
     before = after = 1
     moves = False
     for dim, tile in reversed(cut.loops):
-        if dim in plan.dims:
+        if dim in moving:
             moves = True
         elif moves:
             before *= cut.trips_of(dim, tile, dims)
         else:
             after *= cut.trips_of(dim, tile, dims)
     return before, after, moves
-
-
-def classes(cut: Cut, dims: Mapping[str, int], group_dims: tuple[str, ...]) -> list[tuple[Extents, int]]:
-    """Distinct tile extents of a cut with how often each occurs."""
-    per_dim = [list(_dim_classes(dim, cut.tiles[dim], dims[dim])) for dim in group_dims]
-    found: list[tuple[Extents, int]] = []
-    for combo in product(*per_dim):
-        found.append((tuple((dim, size) for dim, size, _ in combo), prod(count for _, _, count in combo)))
-    return found
-
-
-def _dim_classes(dim: str, tile: int, extent: int) -> Iterator[tuple[str, int, int]]:
-    full, rest = divmod(extent, tile)
-    if full:
-        yield dim, tile, full
-    if rest:
-        yield dim, rest, 1
-
-
-def last_extents(cut: Cut, dims: Mapping[str, int], group_dims: tuple[str, ...]) -> Extents:
-    """Extents of the last tile."""
-    return tuple((dim, dims[dim] - (-(-dims[dim] // cut.tiles[dim]) - 1) * cut.tiles[dim]) for dim in group_dims)
-
-
-def first_extents(cut: Cut, group_dims: tuple[str, ...]) -> Extents:
-    """Extents of the first tile."""
-    return tuple((dim, cut.tiles[dim]) for dim in group_dims)

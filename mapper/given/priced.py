@@ -13,13 +13,13 @@ import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping
 from mapper.cost.chip_rates import ChipCosts
-from mapper.cost.grid import Grid, Traffic, contiguous_run, slot_bytes
+from mapper.cost.grid import Cells, Grid, Traffic, contiguous_run, slot_bytes
 from mapper.cost.grid_cost import Costs, held_bytes
-from mapper.cost.tile_shares import geometry
+from mapper.cost.tile_shares import GroupCuts, geometry
 from mapper.cost.unit_cycles import work
 from mapper.lower.collisions import slowdown
 from mapper.lower.frame import Frame
-from mapper.lower.tile_moves import first_tile, moves_below, repeats
+from mapper.lower.tile_moves import repeats, totals
 from mapper.problem.core_partition import of_core
 from mapper.problem.cuts import Cut
 from mapper.problem.operands import OperandPlan
@@ -34,16 +34,17 @@ def price(problem: Problem, mapping: LayerMapping, chip: ChipCosts, dtypes: Mapp
     grid = _grid(frame)
     done = work(grid, chip, dtypes, np.ones(grid.shape, dtype=bool))
     moved = {plan.name: _traffic(frame, plan) for plan in problem.operands}
-    flows = {name: traffic.at(np.unravel_index([CELL], grid.shape)) for name, traffic in moved.items()}
-    held = sum((need.reshape(-1) for need in held_bytes(problem, moved).values()), np.zeros(1))
     cells = np.array([CELL])
+    at = Cells(cells, grid.shape)
+    flows = {name: traffic.at(at) for name, traffic in moved.items()}
+    held = sum((need.reshape(-1) for need in held_bytes(problem, moved).values()), np.zeros(1))
     return Costs(problem, chip, cells, done.at(cells), flows, held, slowdown(problem, mapping, chip))
 
 
 def brought_again(problem: Problem, mapping: LayerMapping) -> set[str]:
     """Operands of which bytes come in twice, of the mapping of one core's part."""
     frame = Frame(problem, mapping, {})
-    return {plan.operand for plan in problem.loads if _traffic(frame, plan).again.item() > 1}
+    return {plan.operand for plan in problem.loads if repeats(frame, plan, _depth(frame, plan)[0]) > 1}
 
 
 def _grid(frame: Frame) -> Grid:
@@ -54,7 +55,8 @@ def _grid(frame: Frame) -> Grid:
         names = problem.groups[group]
         tiles = {dim: cut.get(dim, problem.dims[dim]) for dim in names}
         cuts[group] = [Cut(tiles, tuple((dim, cut[dim]) for dim in cut if dim in names))]
-    return Grid(problem, geometry(problem), cuts, {})
+    geo = geometry(problem)
+    return Grid(problem, geo, cuts, {group: GroupCuts(geo, group, made) for group, made in cuts.items()})
 
 
 def _depth(frame: Frame, plan: OperandPlan) -> tuple[int, bool]:
@@ -68,18 +70,18 @@ def _depth(frame: Frame, plan: OperandPlan) -> tuple[int, bool]:
 def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
     problem, parts = frame.problem, frame.parts[plan.name]
     depth, sliding = _depth(frame, plan)
-    found = list(moves_below(frame, plan, depth, sliding))
     sizes = [_cell(part.size(frame.tiles(depth))) for part in parts]
+    moved, again = totals(frame, plan, depth, sliding), repeats(frame, plan, depth)
     return Traffic(
         slot=prod(sizes, start=_cell(1)),
-        filled=_cell(sum(prod(each.filled) * each.times for each in found)),
-        touched=_cell(sum(prod(each.moved) * each.times for each in found)),
-        first=_cell(first_tile(frame, plan, depth, frame.loops[depth - 1].dim if sliding else None)),
-        moves=_cell(sum(each.times for each in found)),
-        slides=np.full((1,) * len(GROUPS), sliding),
-        run=contiguous_run(plan, parts, sizes) * _cell(1),
-        slot_bytes=slot_bytes(problem, plan, parts, sizes) * _cell(1),
-        again=_cell(repeats(frame, plan, depth)),
+        filled=_cell(moved.filled * again),
+        touched=_cell((moved.filled if plan.beyond else moved.touched) * again),
+        first=_cell(moved.first),
+        moves=_cell(moved.tiles * again),
+        slides=np.array(sliding),
+        run=np.asarray(contiguous_run(plan, parts, sizes)),
+        slot_bytes=np.asarray(slot_bytes(problem, plan, parts, sizes)),
+        again=_cell(again),
         slots=_cell(_slots(frame, plan)),
     )
 
@@ -91,4 +93,4 @@ def _slots(frame: Frame, plan: OperandPlan) -> int:
 
 
 def _cell(value: float) -> np.ndarray:
-    return np.full((1,) * len(GROUPS), float(value))
+    return np.array(float(value))

@@ -83,6 +83,21 @@ class Frame:
         return {plan.name: components(plan.axes, plan.shape, self.problem.layer.dims) for plan in self.problem.operands}
 
     @cached_property
+    def _tiles(self) -> dict[int, Mapping[str, int]]:
+        """What is known of ``tiles``."""
+        return {}
+
+    @cached_property
+    def _edges(self) -> dict[tuple[str, int, int], When]:
+        """What is known of ``edges``."""
+        return {}
+
+    @cached_property
+    def _slot_strides(self) -> dict[str, tuple[int, ...]]:
+        """What is known of ``slot_strides``."""
+        return {}
+
+    @cached_property
     def vars(self) -> tuple[str, ...]:
         """Variable of every loop: ``layer.dim``, ``layer.dim.1`` for the strips in which its tiles run, and so on."""
         dims = [loop.dim for loop in self.loops]
@@ -104,9 +119,11 @@ class Frame:
         """Ring name of an operand (tensors have no @, so names cannot meet)."""
         return f"{self.name}@{operand}"
 
-    def tiles(self, depth: int) -> dict[str, int]:
+    def tiles(self, depth: int) -> Mapping[str, int]:
         """Tile size of every dim below ``depth`` loops."""
-        return {**self.dims, **{loop.dim: loop.tile for loop in self.loops[:depth]}}
+        if depth not in self._tiles:
+            self._tiles[depth] = {**self.dims, **self.cut(depth)}
+        return self._tiles[depth]
 
     def cut(self, depth: int) -> dict[str, int]:
         """Tile sizes of the dims that have a loop above ``depth``."""
@@ -119,8 +136,11 @@ class Frame:
 
     def edges(self, kind: str, low: int, high: int) -> When:
         """first(v) or last(v) of every loop in time between two depths."""
-        timed = self.vars[max(low, self.spread) : high]
-        return tuple(LoopEdge("first" if kind == "first" else "last", var) for var in timed)
+        key = (kind, low, high)
+        if key not in self._edges:
+            timed = self.vars[max(low, self.spread) : high]
+            self._edges[key] = tuple([LoopEdge("first" if kind == "first" else "last", var) for var in timed])
+        return self._edges[key]
 
     def extent(self, dim: str, depth: int) -> Extent:
         """A dim's clamped extent below ``depth`` loops."""
@@ -226,8 +246,10 @@ class Frame:
 
     def slot_strides(self, plan: OperandPlan) -> tuple[int, ...]:
         """Byte strides of the operand's slot, one per component."""
-        above, _ = self.keeps[plan.name]
-        return row_major(slot_sizes(self.parts[plan.name], self.tiles(above)), plan.element_bytes, self._padding(plan))
+        if plan.name not in self._slot_strides:
+            sizes = slot_sizes(self.parts[plan.name], self.tiles(self.keeps[plan.name][0]))
+            self._slot_strides[plan.name] = row_major(sizes, plan.element_bytes, self._padding(plan))
+        return self._slot_strides[plan.name]
 
     def _padding(self, plan: OperandPlan) -> Padding:
         return slot_padding(self.parts[plan.name], self.problem.layer.dims, plan.element_bytes, plan.pad_bytes)

@@ -29,14 +29,30 @@ class TileMoves(NamedTuple):
 def moves(frame: Frame, plan: OperandPlan) -> Iterator[TileMoves]:
     """All moves of an operand that has a ring."""
     depth, sliding = frame.keeps[plan.name]
-    return moves_below(frame, plan, depth, sliding)
-
-
-def moves_below(frame: Frame, plan: OperandPlan, depth: int, sliding: bool) -> Iterator[TileMoves]:
-    """All moves of an operand kept below ``depth`` loops, over the last of which its window may slide."""
     again = repeats(frame, plan, depth)
     for filled, touched, count in tiles(frame, plan, depth, frame.loops[depth - 1].dim if sliding else None):
         yield TileMoves(filled, filled if plan.beyond else touched, count * again)
+
+
+class Totals(NamedTuple):
+    """Of all different tiles of an operand: positions ``filled``, those ``touched`` inside the tensor, those that the
+    first one touches, and how many ``tiles``."""
+
+    filled: int
+    touched: int
+    first: int
+    tiles: int
+
+
+def totals(frame: Frame, plan: OperandPlan, depth: int, sliding: bool) -> Totals:
+    """Those of an operand kept below ``depth`` loops, over the last of which its window may slide: products over its
+    components."""
+    found = Totals(1, 1, 1, 1)
+    for part in frame.parts[plan.name]:
+        filled, touched = _ranges(frame, part, depth, frame.loops[depth - 1].dim if sliding else None)
+        along = int(filled.sum()), int(touched.sum()), int(touched[0]), len(filled)
+        found = Totals(*(whole * each for whole, each in zip(found, along, strict=True)))
+    return found
 
 
 def repeats(frame: Frame, plan: OperandPlan, depth: int) -> int:

@@ -130,6 +130,21 @@ def ranges(
     return _clipped(part, step * starts + skip, span + step * (sizes - 1) - skip)
 
 
+def sums(part: Component, dim: str | None, tile: int, dims: Mapping[str, int], strip: int = 0) -> tuple[int, int, int]:
+    """(filled, touched, touched by the first) of all tiles of ``ranges``, which slide in strips of ``strip`` (0: they
+    do not)."""
+    if part.clip is not None or strip:
+        filled, touched = ranges(part, dim, tile, dims, strip > 0, strip)
+        return int(filled.sum()), int(touched.sum()), int(touched[0])
+    if dim is None:
+        size = part.size(dims)
+        return size, size, size
+    count, rest = divmod(dims[dim], tile)
+    whole, last = (part.size({**dims, dim: indices}) for indices in (tile, rest))
+    total = count * whole + (last if rest else 0)
+    return total, total, whole if count else last
+
+
 def tiles_of(extent: int, tile: int, reach: int = 0) -> tuple[Counts, Counts]:
     """Starts and sizes of the tiles of a dim, which begin anew after every ``reach`` indices (0: never)."""
     firsts = range(0, extent, reach or extent)

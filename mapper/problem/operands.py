@@ -7,7 +7,7 @@ out, from where the tiles of ``a`` are filled. Outputs go the same way outwards:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Workload
@@ -31,7 +31,8 @@ class OperandPlan:
     ``strides``: element steps per axis in its tensor's layout; ``pad_bytes``: left free behind each row of a slot.
     ``shape``: the tensor's axis lengths; ``axes`` as in the workload (the accumulator has the output's).
     ``rows``: one axis is looked up: its length is the number of entries, its stride 0, and its rows are never cut.
-    ``cached``: they go through a cache.
+    ``cached``: they go through a cache. ``dims``: those that move this operand; ``operand``: the layer's that it is, or
+    stages.
     """
 
     name: str
@@ -52,16 +53,13 @@ class OperandPlan:
     cached: bool = False
     beyond: str = ""
     edge: int = 0
+    dims: frozenset[str] = field(init=False, repr=False, compare=False)
+    operand: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def dims(self) -> frozenset[str]:
-        """Dims that move this operand."""
-        return frozenset(dim for axis in self.axes for dim, _ in axis.terms)
-
-    @property
-    def operand(self) -> str:
-        """The layer's operand that it is, or stages."""
-        return self.name.partition(STAGE)[0]
+    def __post_init__(self) -> None:
+        """Work out what is asked again and again."""
+        object.__setattr__(self, "dims", frozenset([dim for axis in self.axes for dim, _ in axis.terms]))
+        object.__setattr__(self, "operand", self.name.partition(STAGE)[0])
 
     @property
     def is_stage(self) -> bool:

@@ -8,7 +8,7 @@ Dims that share a tensor axis with a larger dim (filter taps) are kept whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
@@ -53,7 +53,11 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A layer to be mapped onto ``unit`` ('array' or 'vector' engine; 'copy' uses the DMA alone)."""
+    """A layer to be mapped onto ``unit`` ('array' or 'vector' engine; 'copy' uses the DMA alone).
+
+    ``loads``: what the load engines bring, tiles of operands edge by edge; ``stores``: what the store engines take
+    away, tiles of the output edge by edge, the innermost first.
+    """
 
     layer: Layer
     engine: str
@@ -68,6 +72,18 @@ class Problem:
     spread: Spread | None = None  # over the cores of a chip that has several; ``dims`` are then those of one core
     external: frozenset[str] = frozenset()  # weights and inputs of the model, of a layer that others run before
     windows: tuple[Window, ...] = ()  # of its nest, where the array's dataflow asks for them
+    loads: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
+    stores: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
+    _named: Mapping[str, OperandPlan] = field(init=False, repr=False, compare=False)
+    _content: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
+
+    def __post_init__(self) -> None:
+        """Work out what is asked again and again."""
+        inwards = [plan for plan in self.operands if plan.operand not in (OUT, ACC)]
+        outwards = [plan for plan in self.operands if plan.operand == OUT and not plan.resident]
+        object.__setattr__(self, "_named", {plan.name: plan for plan in self.operands})
+        object.__setattr__(self, "loads", tuple([plan for plan in inwards if plan.buffered and not plan.resident]))
+        object.__setattr__(self, "stores", tuple(sorted(outwards, key=lambda plan: -plan.edge)))
 
     def ahead(self, plan: OperandPlan) -> bool:
         """Whether an operand's tiles can be there before the layer runs: of what no layer makes, which a memory that
@@ -148,7 +164,7 @@ class Problem:
 
     def operand(self, name: str) -> OperandPlan:
         """The operand called ``name``."""
-        return next(plan for plan in self.operands if plan.name == name)
+        return self._named[name]
 
     def kept(self, operand: str, level: str) -> OperandPlan | None:
         """The plan of an operand's tiles in a memory, None where it passes no such one."""
@@ -159,21 +175,15 @@ class Problem:
         """Operands that the unit reads."""
         return tuple(plan for plan in self.operands if plan.name not in (OUT, ACC) and not plan.is_stage)
 
-    @property
-    def loads(self) -> tuple[OperandPlan, ...]:
-        """What the load engines bring: tiles of operands, edge by edge."""
-        inwards = (plan for plan in self.operands if plan.operand not in (OUT, ACC))
-        return tuple(plan for plan in inwards if plan.buffered and not plan.resident)
 
-    @property
-    def stores(self) -> tuple[OperandPlan, ...]:
-        """What the store engines take away: tiles of the output, edge by edge, the innermost first."""
-        outwards = (plan for plan in self.operands if plan.operand == OUT and not plan.resident)
-        return tuple(sorted(outwards, key=lambda plan: -plan.edge))
-
-
-def content(problem: Problem) -> list[object]:
+def content(problem: Problem) -> tuple[str, ...]:
     """What a problem is beside the room that it has: alike for equal layers, whatever they are called."""
+    if not problem._content:
+        object.__setattr__(problem, "_content", tuple(map(str, _content(problem))))
+    return problem._content
+
+
+def _content(problem: Problem) -> list[object]:
     layer, spread = problem.layer, problem.spread
     found: list[object] = [
         problem.engine,

@@ -18,9 +18,10 @@ from archsim.ir.mapping import MapNode
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Reals
 from mapper.cost.grid_cost import Cells, Costs, joined
+from mapper.lower.collisions import Collisions
 from mapper.problem.constraints import FREE, Rules
 from mapper.problem.problem import Problem
-from mapper.search.space import Choice, choice
+from mapper.search.space import Choice, Settled, settled
 from mapper.search.templates import Space, Template, open_space
 from mapper.search.ties import FORECASTS, Alike, first
 
@@ -67,19 +68,24 @@ class _Cells:
     space: Space
     size: int
     evaluated: int
-    _made: dict[tuple[int, int], Choice] = field(default_factory=dict)  # by template, as an object, and cell
+    _made: dict[tuple[int, int], Settled] = field(default_factory=dict)  # by template, as an object, and cell
+
+    @cached_property
+    def _collisions(self) -> Collisions:
+        return Collisions(self.space.problem, self.space.chip)
 
     def costs(self, found: Sequence[Found]) -> Costs:
         """Of the cells that were ``found``, one template's after the other's."""
         return joined([self.space.costs(template, numbers) for template, numbers in found])
 
-    def choice(self, found: Sequence[Found], costs: Costs, position: int) -> Choice:
+    def settled(self, found: Sequence[Found], costs: Costs, position: int) -> Settled:
         """The mapping of the cell at a position of ``costs``, which are those of the cells that were ``found``."""
         template, number = _at(found, position), int(costs.cells[position])
         made = self._made.get((id(template), number))
         if made is None:
             proof = _proof(self.space.problem)
-            made = choice(template.cell(number), costs, position, self.size, self.evaluated, proof)
+            figures = self.size, self.evaluated, proof
+            made = settled(template.cell(number), costs, position, self._collisions, *figures)
             self._made[id(template), number] = made
         return made
 
@@ -120,12 +126,12 @@ def _settled(cells: _Cells, found: Sequence[Found], objective: str) -> Choice:
     """
     costs = cells.costs(found)
     ranking, alike = _Ranking(costs, objective), Alike(costs.problem.spread is not None, costs.floor)
-    made: dict[int, Choice] = {}
+    made: dict[int, Settled] = {}
     while True:
         position = first(ranking.figures(), alike)
         if position in made:
-            return made[position]
-        made[position] = cells.choice(found, costs, position)
+            return made[position].choice()
+        made[position] = cells.settled(found, costs, position)
         ranking.cycles[position] = made[position].mapping.expected_cycles
 
 
@@ -137,7 +143,7 @@ def _promising(cells: _Cells, legal: Sequence[Found]) -> list[Found]:
     wanted[np.argpartition(least, min(PROMISING, least.size - 1))[:PROMISING]] = True
     few = _of(legal, wanted)
     costs = cells.costs(few)
-    best = cells.choice(few, costs, int(np.argmin(costs.cycles))).mapping.expected_cycles
+    best = cells.settled(few, costs, int(np.argmin(costs.cycles))).mapping.expected_cycles
     alike = Alike(costs.problem.spread is not None)
     return _of(legal, least <= alike.most(CYCLES, best) + SLACK)
 
@@ -191,11 +197,11 @@ def _in_order(cells: _Cells, found: Sequence[Found], costs: Costs, ranking: _Ran
     waiting: list[tuple[tuple[float, ...], int]] = []
     for place, promised in zip(order, promises, strict=True):
         while waiting and waiting[0] <= (promised, place):
-            yield cells.choice(found, costs, heappop(waiting)[1])
-        ranking.cycles[place] = cells.choice(found, costs, place).mapping.expected_cycles
+            yield cells.settled(found, costs, heappop(waiting)[1]).choice()
+        ranking.cycles[place] = cells.settled(found, costs, place).mapping.expected_cycles
         heappush(waiting, (tuple([float(figure()[place]) for figure in ranking.figures().values()]), place))
     while waiting:
-        yield cells.choice(found, costs, heappop(waiting)[1])
+        yield cells.settled(found, costs, heappop(waiting)[1]).choice()
 
 
 def least_figures(space: Space, objective: str) -> list[tuple[float, float]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from archsim.base import units
 from archsim.spec.architecture import Architecture
-from mapper.cost.grid import Grid, Reals, Traffic
+from mapper.cost.grid import Grid, Reals, Traffic, at
 from mapper.cost.grid_cost import held_bytes
 from mapper.problem.capacity import least_size, shared
 from mapper.problem.problem import Problem
@@ -22,25 +22,22 @@ from mapper.search.space import Order, depth_choices
 
 @dataclass(frozen=True)
 class _Needs:
-    """Bytes by memory of every cell, over all templates; ``moved``: each template's traffic, ``cells`` in each."""
+    """Bytes by memory of every cell, over all templates; ``moved``: each template's traffic, ``shape`` of the grid."""
 
     by_level: Mapping[str, Reals]
     moved: Sequence[Mapping[str, Traffic]]
-    cells: int
+    shape: tuple[int, ...]
 
     def largest(self, problem: Problem, level: str, index: int) -> tuple[float, str, str, int]:
         """(bytes, tensor, operand, slots) of the operand that needs most of ``level`` in a cell."""
-        moved, cell = self.moved[index // self.cells], index % self.cells
+        template, *cell = (int(i) for i in np.unravel_index(index, (len(self.moved), *self.shape)))
+        moved = self.moved[template]
         found = []
         for plan in problem.operands:
             if plan.level == level:
                 need, slots = moved[plan.name].needs, moved[plan.name].slots
-                found.append((_at(need, cell), plan.tensor or plan.name, plan.operand, int(_at(slots, cell))))
+                found.append((float(at(need, cell)), plan.tensor or plan.name, plan.operand, int(at(slots, cell))))
         return max(found)
-
-
-def _at(values: Reals, cell: int) -> float:
-    return float(np.ravel(values)[cell])
 
 
 def reason(grid: Grid, orders: Sequence[Order], architecture: Architecture) -> str:
@@ -77,7 +74,7 @@ def _needs(grid: Grid, orders: Sequence[Order]) -> _Needs:
         level: np.concatenate([np.ravel(np.broadcast_to(need[level], grid.shape)) for need in held])
         for level in held[0]
     }
-    return _Needs(whole, moved, int(np.prod(grid.shape)))
+    return _Needs(whole, moved, grid.shape)
 
 
 def _least_alone(over: Mapping[str, Reals], level: str) -> int | None:

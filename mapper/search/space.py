@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
-from mapper.cost.grid import STRIPS, Grid, Reals, depths
+from mapper.cost.grid import STRIPS, Grid, Reals, at, depths
 from mapper.cost.grid_cost import Costs
-from mapper.lower.collisions import slowdown
+from mapper.lower.collisions import Collisions
 from mapper.problem.cuts import Cut
 from mapper.problem.operands import BIAS, OperandPlan
 from mapper.problem.problem import GROUPS, Problem
@@ -78,11 +78,32 @@ class Kept(NamedTuple):
         return Keep(self.plan.operand, self.plan.level, self.slots, reserve_at)
 
 
+@dataclass(frozen=True)
+class Settled:
+    """A cell whose collisions are known: its mapping, without the bound, and its costs."""
+
+    mapping: LayerMapping
+    costs: Costs
+
+    def choice(self) -> Choice:
+        """With all its figures."""
+        mapping = replace(self.mapping, bound_cycles=int(self.costs.bound))
+        return Choice(mapping, float(self.costs.energy(np.zeros(()))), self.costs.standing_pj)
+
+
 def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, proof: str) -> Choice:
     """The mapping of a cell, with its figures, at a ``position`` of ``costs``, and what the search says of it.
 
     What it is expected to take is more than ``costs`` say where its bytes collide.
     """
+    collisions = Collisions(cell.grid.problem, costs.chip)
+    return settled(cell, costs, position, collisions, space, evaluated, proof).choice()
+
+
+def settled(
+    cell: Cell, costs: Costs, position: int, collisions: Collisions, space: int, evaluated: int, proof: str
+) -> Settled:
+    """The same before it is chosen; ``collisions``: of its problem."""
     problem = cell.grid.problem
     mapping = LayerMapping(
         layer=problem.layer.name,
@@ -90,14 +111,13 @@ def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, 
         kind=problem.layer.kind,
         nodes=spread_over(problem, tree(cell.grid, cell.index, cell.order, cell.kept)),
         resident=tuple(plan.name for plan in problem.operands if plan.resident),
-        bound_cycles=int(costs.bound[position]),
+        bound_cycles=0,
         space=space,
         evaluated=evaluated,
         proof=proof,
     )
-    settled = costs.alone(position, slowdown(problem, mapping, costs.chip))
-    mapping = replace(mapping, expected_cycles=int(settled.cycles[0]))
-    return Choice(mapping, float(settled.energy(np.zeros(1))[0]), costs.standing_pj)
+    alone = costs.alone(position, collisions.slowdown(mapping))
+    return Settled(replace(mapping, expected_cycles=int(alone.cycles)), alone)
 
 
 def spread_over(problem: Problem, nodes: tuple[MapNode, ...]) -> tuple[MapNode, ...]:
@@ -158,8 +178,8 @@ def tree(grid: Grid, cell: tuple[int, ...], order: tuple[str, ...], kept: Mappin
         moving = [i for i, (dim, _, group) in enumerate(loops) if dim in plan.dims and group in allowed]
         depth = moving[-1] + 1 if moving else 0
         moved = grid.traffic(plan, order, kept[plan.name])
-        slides = bool(moved.slides[cell]) and depth > 0 and loops[depth - 1][0] == grid.geometry.sliding
-        keeps.setdefault(depth, []).append(Kept(plan, int(moved.slots[cell]), slides))
+        slides = bool(at(moved.slides, cell)) and depth > 0 and loops[depth - 1][0] == grid.geometry.sliding
+        keeps.setdefault(depth, []).append(Kept(plan, int(at(moved.slots, cell)), slides))
     return _nodes(loops, keeps)
 
 

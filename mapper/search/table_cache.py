@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Grid, Reals, Traffic, build_grid, sides
 from mapper.cost.grid_cost import far_bytes, held_bytes
-from mapper.cost.tile_shares import Geometry
 from mapper.cost.unit_cycles import Work, work
 from mapper.problem.constraints import Rules
 from mapper.problem.problem import Problem, content
@@ -88,7 +87,8 @@ class Tables:
         if key not in self.sizes:
             problem = self.grid.problem
             moved = {plan.name: self.grid.traffic(plan, order, kept[plan.name]) for plan in problem.operands}
-            self.sizes[key] = sized(problem, moved)
+            whole = {level: np.broadcast_to(size, self.grid.shape) for level, size in sized(problem, moved).items()}
+            self.sizes[key] = whole
             self.arrays.number += len(self.sizes[key])
         return self.sizes[key]
 
@@ -123,8 +123,8 @@ class _Shelf:
 _shelf = _Shelf()
 
 
-def tables(problem: Problem, chip: ChipCosts, rules: Rules, strips: str = "", known: Geometry | None = None) -> Tables:
-    """The tables of a problem; ``strips``, ``known`` as of ``build_grid``."""
+def tables(problem: Problem, chip: ChipCosts, rules: Rules, strips: str = "", plain: Grid | None = None) -> Tables:
+    """The tables of a problem; ``strips``, ``plain`` as of ``build_grid``."""
     free = replace(rules, place="") if rules else ""
     key = digest([*content(problem), sides(problem, chip.architecture), free, strips])
     kept = _shelf.tables
@@ -132,7 +132,7 @@ def tables(problem: Problem, chip: ChipCosts, rules: Rules, strips: str = "", kn
         room = _shelf.most_bytes - kept_bytes()
         while kept and room < 0:
             room += kept.popitem(last=False)[1].size_bytes
-        kept[key] = Tables(build_grid(problem, chip.architecture, rules, strips, known))
+        kept[key] = Tables(build_grid(problem, chip.architecture, rules, strips, plain))
     kept.move_to_end(key)
     return kept[key].of(problem)
 

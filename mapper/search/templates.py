@@ -9,9 +9,9 @@ import numpy as np
 
 from archsim.base.errors import MappingError
 from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import Cells as GridCells
 from mapper.cost.grid import Grid, Reals, Traffic
 from mapper.cost.grid_cost import Cells, Costs
-from mapper.cost.tile_shares import Geometry
 from mapper.cost.unit_cycles import Work
 from mapper.problem.constraints import FREE, Rules, group_orders, no_order
 from mapper.problem.operands import OperandPlan
@@ -76,10 +76,10 @@ class Space:
 
     def costs(self, template: Template, cells: Cells) -> Costs:
         """Costs of a template in some cells."""
-        places = np.unravel_index(cells, template.grid.shape)
-        flows = {plan.name: template.traffic(plan).at(places) for plan in self.problem.operands}
+        at = GridCells(cells, template.grid.shape)
+        flows = {plan.name: template.traffic(plan).at(at) for plan in self.problem.operands}
         needs = template.tables.held(template.order, template.kept).values()
-        held: Reals = sum((need[places] for need in needs), np.zeros(cells.shape))
+        held: Reals = sum((at.of(need) for need in needs), np.zeros(cells.shape))
         return Costs(self.problem, self.chip, cells, template.done.at(cells), flows, held)
 
     def least(self, template: Template, cells: Cells) -> Reals:
@@ -116,11 +116,11 @@ def open_space(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rul
         told = reason(known.grid, orders, chip.architecture)
         raise MappingError(f"{rules.place}: {told}" if rules else told)
     plain = (known, known.work(chip, dtypes, legal), tuple(orders))
-    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules, known.grid.geometry)))
+    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules, known.grid)))
 
 
 def _striped(
-    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules, known: Geometry
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules, known: Grid
 ) -> Iterator[tuple[Tables, Work, tuple[Order, ...]]]:
     """The grids with strips, where an operand is staged."""
     staged = any(plan.beyond for plan in problem.operands)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,6 +96,17 @@ def test_macs_are_exact_and_cycles_suffice(run: Run, extents: Extents) -> None:
     assert fold.cycles_fill >= 0
     assert fold.cycles_drain >= 0
     assert fold.cycles == fold.cycles_load + fold.cycles_fill + fold.cycles_stream + fold.cycles_drain
+
+
+@QUICK
+@given(runs().filter(lambda run: catalogue.takes_arrays(run.name)), st.lists(EXTENTS, min_size=1, max_size=4))
+def test_arrays_of_extents_give_what_each_command_alone_does(run: Run, commands: list[Extents]) -> None:
+    """What the compiler asks for at once is what the machine asks for one by one."""
+    together: Any = {dim: np.array([extents[dim] for extents in commands]) for dim in commands[0]}
+    found = figures(fold_of(run, NEST, together))
+    for at, extents in enumerate(commands):
+        alone = figures(fold_of(run, NEST, extents))
+        assert {name: int(np.broadcast_to(value, len(commands))[at]) for name, value in found.items()} == alone
 
 
 @QUICK

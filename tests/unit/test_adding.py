@@ -208,7 +208,10 @@ def test_the_explanation_names_the_collective() -> None:
 def test_energy_is_that_of_all_accesses(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search's energy of memories is the bytes that the Program moves, of every core, times those of a byte."""
     monkeypatch.setattr("mapper.lower.partials.chosen_way", lambda *_: way)
-    monkeypatch.setattr("mapper.cost.partial_sums._chosen", lambda *_: np.full(1, WAYS.index(way or WAYS[0])))
+    number = WAYS.index(way or WAYS[0])
+    monkeypatch.setattr(
+        "mapper.cost.partial_sums._chosen", lambda problem, chip, flow: np.full(np.shape(flow.moves), number)
+    )
     chip = replace(grid(), memories=tuple(replace(m, energy_pj={}) for m in grid().memories))
     net = Net(np.random.default_rng(1))
     workload = net.done(net.conv(net.source("x", (1, 4, 4, 32)), "y", 8, 1, 1, (0, 0, 0, 0)))

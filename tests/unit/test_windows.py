@@ -157,6 +157,13 @@ def test_what_a_file_says_of_windows_is_true_or_false(tmp_path: Path, monkeypatc
     assert not catalogue.wants_windows("weight_stationary")
 
 
+def test_what_a_file_says_of_arrays_is_true_or_false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin(tmp_path, monkeypatch, "ARRAYS = 1")
+    with pytest.raises(ConfigError, match=r"'own' \(.*own.py\): ARRAYS is 1; allowed True and False"):
+        catalogue.takes_arrays("own")
+    assert catalogue.takes_arrays("weight_stationary")
+
+
 @pytest.mark.parametrize(
     "spread", ["{'rows': ()}", "{'rows': (), 'cols': (), 'deep': ()}", "{'rows': ('x',), 'cols': ()}"]
 )

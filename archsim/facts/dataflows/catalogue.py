@@ -15,7 +15,8 @@ class Dataflow(Protocol):
 
     ``SUMMARY``: one line for listings. ``HELD``: the role that stays in the PEs, or a tuple of several. ``OPTIONS``:
     the options of ``ArrayShape`` that have a meaning; ``fold`` and ``registers`` raise ConfigError when another one is
-    set. A file may also define ``WINDOWS`` (``wants_windows``) and ``spread`` (``spread_of``).
+    set. A file may also define ``WINDOWS`` (``wants_windows``), ``ARRAYS`` (``takes_arrays``) and
+    ``spread`` (``spread_of``).
     """
 
     SUMMARY: str
@@ -64,10 +65,23 @@ def wants_windows(name: str) -> bool:
 
     Raises ConfigError for an unknown name, and for another value than True or False.
     """
-    wanted = getattr(get(name), "WINDOWS", False)
-    if not isinstance(wanted, bool):
-        raise ConfigError(f"dataflow '{name}' ({file(name)}): WINDOWS is {wanted!r}; allowed True and False")
-    return wanted
+    return _says(name, "WINDOWS")
+
+
+def takes_arrays(name: str) -> bool:
+    """Whether ``fold`` takes integer arrays as extents too, of many commands at once, and then gives arrays: its file
+    says ``ARRAYS = True``.
+
+    Raises ConfigError for an unknown name, and for another value than True or False.
+    """
+    return _says(name, "ARRAYS")
+
+
+def _says(name: str, flag: str) -> bool:
+    said = getattr(get(name), flag, False)
+    if not isinstance(said, bool):
+        raise ConfigError(f"dataflow '{name}' ({file(name)}): {flag} is {said!r}; allowed True and False")
+    return said
 
 
 def spread_of(name: str, nest: Nest, array: ArrayShape) -> dict[str, tuple[str, ...]] | None:

@@ -39,6 +39,7 @@ from archsim.facts.dataflows.fold import (
 SUMMARY = "dot products over the rows, one output column per array column, inputs broadcast; not systolic"
 HELD = "weights"
 OPTIONS: tuple[str, ...] = ()
+ARRAYS = True
 
 
 def fanouts(rows: int, cols: int) -> tuple[FanoutSpec, ...]:

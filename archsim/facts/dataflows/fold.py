@@ -121,7 +121,8 @@ class NestSizes(NamedTuple):
 
 
 def sizes(nest: Nest, extents: Mapping[str, int]) -> NestSizes:
-    """Extents of batch, m, n, k; raises ModelError when a dim has no extent or one below 1."""
+    """Extents of batch, m, n, k, arrays where the extents of dims are; raises ModelError when a dim has no extent or
+    one below 1."""
     return NestSizes(
         _product(nest.batch, extents),
         _product(nest.m, extents),
@@ -134,7 +135,7 @@ def _product(dims: tuple[str, ...], extents: Mapping[str, int]) -> int:
     product = 1
     for dim in dims:
         extent = extents.get(dim, 0)
-        if extent < 1:
+        if (extent if isinstance(extent, int) else extent.min()) < 1:
             raise ModelError(f"loop nest: dim '{dim}' needs an extent >= 1, found {extents.get(dim)}")
         product *= extent
     return product

@@ -32,6 +32,7 @@ from archsim.facts.dataflows.systolic import stationary
 SUMMARY = "systolic; inputs stay in the PEs, weights shift right, sums shift down"
 HELD = "inputs"
 OPTIONS = ("weight_double_buffer", "fold_overlap")
+ARRAYS = True
 
 
 def fanouts(rows: int, cols: int) -> tuple[FanoutSpec, ...]:

@@ -38,6 +38,7 @@ from archsim.facts.dataflows.systolic import column_hops, timing
 SUMMARY = "systolic; sums stay in the PEs, inputs shift right, weights shift down"
 HELD = "partials"
 OPTIONS = ("fold_overlap",)
+ARRAYS = True
 
 
 def fanouts(rows: int, cols: int) -> tuple[FanoutSpec, ...]:

@@ -43,7 +43,8 @@ def shown_load_cycles(folds: int, fold_cycles: int, array: ArrayShape) -> int:
         return folds * array.rows
     if not array.fold_overlap:
         return array.rows
-    return array.rows + (folds - 1) * max(0, array.rows - fold_cycles)
+    short = array.rows - fold_cycles  # shown where it is above 0
+    return array.rows + (folds - 1) * ((short + abs(short)) // 2)
 
 
 def column_hops(length: int, rows: int) -> int:

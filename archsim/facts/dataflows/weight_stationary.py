@@ -31,6 +31,7 @@ from archsim.facts.dataflows.systolic import stationary
 SUMMARY = "systolic; weights stay in the PEs, inputs shift right, sums shift down"
 HELD = "weights"
 OPTIONS = ("weight_double_buffer", "fold_overlap")
+ARRAYS = True
 
 
 def fanouts(rows: int, cols: int) -> tuple[FanoutSpec, ...]:

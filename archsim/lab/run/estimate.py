@@ -25,7 +25,7 @@ from archsim.lab.run.dram_figures import memory_figures
 from archsim.lab.run.job import Job, load_chip, prepare
 from archsim.lab.run.offchip import device_of
 from archsim.memory.dram.fast_model import Refreshes
-from archsim.memory.offchip import policy_of
+from archsim.memory.policy import policy_of
 from archsim.sim.mac_breakdown import peak_macs_per_cycle, peak_of_dtypes
 from archsim.spec.architecture import Architecture, Host
 from archsim.spec.memories import Memory

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from archsim.base.units import PS_PER_S
 from archsim.facts.dram.bit_order import mapped
 from archsim.ir.footprint import ByteFootprint
+from archsim.memory.policy import policy_of
 from archsim.spec.architecture import Dma
 from archsim.spec.memories import DramControl
 
@@ -80,7 +81,6 @@ class SampledRates:
 def sampler_of(dram: DramMemory, control: DramControl) -> PatternSampler:
     """What measures patterns on the exact model of a DRAM."""
     from archsim.memory.dram.sampling import PatternSampler
-    from archsim.memory.offchip import policy_of
 
     mapping, interleave = mapped(control.address_map, dram)
     return PatternSampler(dram, policy_of(control), mapping, interleave * dram.device.burst_bytes)
