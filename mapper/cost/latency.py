@@ -14,7 +14,7 @@ import numpy as np
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
 from mapper.cost.network_bounds import network_terms, trip, usual_rate
-from mapper.cost.network_loads import passage, reach_bytes
+from mapper.cost.network_loads import is_apart, passage, reach_bytes
 from mapper.cost.partial_sums import adding
 from mapper.cost.unit_cycles import Work
 from mapper.problem.channels import load_channel
@@ -124,8 +124,9 @@ def _load_times(
     none, pins, late = np.zeros(()), dict[str, Reals](), np.zeros(())
     for plan in problem.loads:
         tile = moved[plan.name].first
-        lag = _passage(chip, problem, plan, tile, moved) - _passage(chip, problem, plan, tile, moved, begun=True)
-        late = np.maximum(late, lag)  # cores that are out of step for one operand are for the others
+        if is_apart(problem, plan):  # cores that are out of step for one operand are for the others
+            begun = _passage(chip, problem, plan, tile, moved, begun=True)
+            late = np.maximum(late, _passage(chip, problem, plan, tile, moved) - begun)
         pins[plan.home] = pins.get(plan.home, none) + _first_on_pins(chip, problem, plan, moved[plan.name])
         lane = problem.engines_of(plan), load_channel(problem, plan, channels)
         all_tiles, first_tile = _load_time(chip, problem, plan, moved, slower.get(plan.name, 1.0))

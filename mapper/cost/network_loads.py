@@ -52,7 +52,7 @@ def carried(
         tile, rate = moved[plan.name].filled * plan.element_bytes / times, rates[plan.name]
         reach = reach_bytes(problem, plan, moved)
         total = total + times * passage(noc, problem, plan, tile / plan.element_bytes, rate, reach, begun=True)
-        if plan.beyond and not _apart(problem, plan):
+        if plan.beyond and not is_apart(problem, plan):
             odd = np.ceil(tile / noc.message_bytes) % ports / ports
             message = _on_wire(noc, np.minimum(tile, noc.message_bytes)) * (_alike(noc, problem, plan) / rate)
             variance = variance + times / steps * problem.different(plan) * odd * (1 - odd) * (message * message)
@@ -88,7 +88,7 @@ def passage(
     size, ports = elements * plan.element_bytes, len(noc.shared[plan.home])
     wire, used = _on_wire(noc, size), np.clip(np.ceil(reach / noc.message_bytes), 1, ports)
     few = wire * (_sent(noc, problem, plan) / used)
-    if begun and _apart(problem, plan):
+    if begun and is_apart(problem, plan):
         all_ports = wire * ways_of(noc).busiest(plan.home, _pattern(problem, plan), spread_out=True)
         return np.maximum(all_ports, few) / rate
     in_turn = np.ceil(size / noc.message_bytes / ports) * _alike(noc, problem, plan)
@@ -106,12 +106,12 @@ def _on_wire(noc: Noc, size: Reals) -> Reals:
 
 def _sent(noc: Noc, problem: Problem, plan: OperandPlan) -> int:
     """How often all ports of a memory together send, or take, a tile of an operand at a time."""
-    if plan.operand == OUT or (noc.multicast and not _apart(problem, plan)):
+    if plan.operand == OUT or (noc.multicast and not is_apart(problem, plan)):
         return problem.different(plan)
     return problem.having(plan)
 
 
-def _apart(problem: Problem, plan: OperandPlan) -> bool:
+def is_apart(problem: Problem, plan: OperandPlan) -> bool:
     """Whether each core reads an operand for itself out of an on-chip memory that others read too."""
     return problem.spread is not None and plan.home in problem.spread.apart and plan.operand != OUT
 
