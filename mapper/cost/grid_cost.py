@@ -61,21 +61,18 @@ class Costs:
     def cycles(self) -> Reals:
         """The same with DRAM traffic in whole bursts and a row that each move has to open, to rank mappings by; of a
         layer that is spread over cores with what resources hold one another up."""
-        return self._needed(self._terms)
+        if self.problem.spread is None:
+            return np.ceil(largest(self._terms.cycles) - 1e-6)
+        return np.ceil(together(self._terms.by_resource()) - 1e-6)
 
     @property
     def alone_cycles(self) -> Reals:
-        """Those of a layer by itself, before which no tiles can come in."""
+        """Those of a layer by itself, before which no tiles can come in, and no other layer's work holds it up: cores
+        are as late as their engines and the resources that they share are busy."""
         if self.problem.spread is None:
             return self.cycles
-        return self._needed(self._of_cores(paced(self.chip.usual(), self.problem, self._bursts)))
-
-    def _needed(self, terms: Terms) -> Reals:
-        """Of a layer that is spread over cores the time in which resources hold one another up is added."""
-        found = largest(terms.cycles)
-        if self.problem.spread is not None:
-            found = found + together(terms.work.values()) - largest(terms.work)
-        return np.ceil(found - 1e-6)
+        terms = self._of_cores(paced(self.chip.usual(), self.problem, self._bursts))
+        return np.ceil(largest(terms.cycles) + together(terms.work.values()) - largest(terms.work) - 1e-6)
 
     @property
     def terms(self) -> dict[str, Reals]:

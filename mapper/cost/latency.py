@@ -23,6 +23,7 @@ from mapper.problem.operands import ACC, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 PINS = " pins"
+ENGINES = ("adding engine", "load engine", "array", "vector unit", "store engine", "copying engine")
 NO_SLOWER: Mapping[str, float] = {}
 
 
@@ -39,6 +40,12 @@ class Terms(NamedTuple):
 
     cycles: dict[str, Reals]
     work: dict[str, Reals]
+
+    def by_resource(self) -> list[Reals]:
+        """Cycles of what may hold the others up: a core's engines, which a tile goes through one after the other, and
+        each port and link."""
+        engines = {name: cycles for name, cycles in self.cycles.items() if name in ENGINES}
+        return [largest(engines), *(cycles for name, cycles in self.cycles.items() if name not in ENGINES)]
 
 
 def latency_terms(
