@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from archsim.base import caches
 from archsim.facts.noc.port_turns import turn, turns
-from archsim.lab.run.job import Job, build, load_chip
+from archsim.lab.run.job import Job, build, load_chip, prepare
+from archsim.lab.run.network_shares import network_shares
+from archsim.noc import sustained
+from archsim.noc.network import Network
+from archsim.noc.parameters import RouterParameters
+from archsim.noc.sustained import SCALE, _measured, sustained_share
+from archsim.noc.ways import ShortestWays
+from archsim.spec import topology
+from archsim.spec.architecture import Architecture
 from archsim.spec.network import Noc
-from mapper.cost.network_loads import LinkWays, Pattern
+from mapper.cost.network_loads import LinkWays, Pattern, _on_wire, passage
+from mapper.layers import Layers
+from mapper.options import resolve_dtypes
+from mapper.problem.operands import OperandPlan
+from mapper.problem.problem import Problem
 from tests.unit.fixtures_grid import grid
+
+ONE_PORT = {"l2": [[0]]}
 
 
 def _noc(**values: object) -> Noc:
@@ -62,3 +78,96 @@ def test_each_core_reads_for_itself_without_multicast() -> None:
     program = build(job).program
     shared = [ring for ring in program.rings if ring.memory == "l2" and len(ring.readers) > 1]
     assert shared and all(len(set(ring.readers)) == len(ring.readers) for ring in shared)
+
+
+@pytest.mark.parametrize("values", [{}, {"mesh__topology": "crossbar", "mesh__shape": [8], "mesh__attach": ONE_PORT}])
+@pytest.mark.parametrize("writes", [False, True])
+def test_heads_take_as_long_as_the_machine_says(values: dict[str, object], writes: bool) -> None:
+    """A lone packet of one flit: the mean over ports of the core that is farthest away."""
+    noc = _noc(**values)
+    found, routes, ports = topology.network(noc)
+    ways, router = ShortestWays(found, routes), RouterParameters(routing_delay=noc.routing_delay_cycles)
+    taken = [
+        [ways.lone_cycles(router, *((core, port) if writes else (port, core)), 1) for core in range(noc.cores)]
+        for port in ports["l2"]
+    ]
+    expected = np.array(taken).mean(axis=0)
+    told = LinkWays(noc)
+    assert told.head_cycles("l2", noc.cores, writes=writes) == expected.max()
+    assert told.head_cycles("l2", 1, writes=writes) == expected[0]
+
+
+def test_a_crossbar_is_one_hop_however_many_cores_it_has() -> None:
+    few = LinkWays(_noc(mesh__topology="crossbar", mesh__shape=[4], mesh__attach=ONE_PORT))
+    many = LinkWays(_noc(mesh__topology="crossbar", mesh__shape=[40], mesh__attach=ONE_PORT))
+    assert few.head_cycles("l2", 4, writes=False) == many.head_cycles("l2", 40, writes=False)
+
+
+def test_a_small_message_is_a_flit_and_its_header_at_least() -> None:
+    """Links of 32 B, packets of 64 B with a header of a flit: full packets carry 2/3."""
+    noc = _noc()
+    sizes = np.array([0.0, 1.0, 32.0, 33.0, 64.0, 6400.0])
+    flits = np.array([0, 2, 2, 3, 3, 300])
+    assert _on_wire(noc, sizes) == pytest.approx(flits * (32 * 2 / 3))
+
+
+def test_tiles_among_few_bytes_go_through_few_ports() -> None:
+    """A bias of 256 B lies in one message of the shared memory: every core reads it through one port."""
+    chip = grid(mesh__multicast=False, mesh__fidelity="link")
+    problem, plan = _bias(chip)
+    assert chip.noc is not None
+    one = float(passage(chip.noc, problem, plan, np.asarray(16.0), 1.0, 256.0, begun=True))
+    all_ports = float(passage(chip.noc, problem, plan, np.asarray(16.0), 1.0, 1e9, begun=True))
+    wire = float(_on_wire(chip.noc, np.asarray(16.0 * plan.element_bytes)))
+    assert one == pytest.approx(problem.having(plan) * wire)
+    assert all_ports == pytest.approx(one / 2)
+
+
+def _bias(chip: Architecture) -> tuple[Problem, OperandPlan]:
+    asked = prepare(Job("eye_tracking", ""), chip)
+    layers = Layers(asked.workload, chip, resolve_dtypes(chip, asked.options.dtypes or {}), asked.options)
+    for problem in layers.map().problems:
+        if problem is not None and problem.spread is not None:
+            for plan in problem.loads:
+                if plan.name == "bias" and problem.crosses(plan):
+                    return problem, plan
+    raise AssertionError("no bias crosses the network")
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_one_port_to_one_core_works_all_the_time(writes: bool) -> None:
+    noc = _noc(mesh__topology="crossbar", mesh__shape=[1], mesh__attach=ONE_PORT)
+    assert _measured(Network(noc), "l2", writes) >= 0.95 * SCALE
+
+
+def test_ports_that_send_to_all_cores_hold_one_another_up() -> None:
+    """Of routers with one round of arbitration about three quarters of a link are left; of links that packets reserve
+    whole nearly all."""
+    four = {"mesh__topology": "crossbar", "mesh__shape": [4], "mesh__attach": {"l2": [[0]] * 4}}
+    flit, link = _noc(**four), _noc(**four, mesh__fidelity="link")
+    assert 0.6 * SCALE < _measured(Network(flit), "l2", False) < 0.85 * SCALE
+    assert _measured(Network(flit), "l2", False) == _measured(Network(flit), "l2", False)
+    assert _measured(Network(link), "l2", False) > _measured(Network(flit), "l2", False)
+
+
+def test_a_share_is_measured_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(caches.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.delenv(caches.OFF_VARIABLE, raising=False)
+    noc = _noc()
+    first = sustained_share(noc, "l2", writes=False)
+    assert 0 < first <= 1
+
+    def unmeasurable(*_: object) -> int:
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(sustained, "_measured", unmeasurable)
+    assert sustained_share(noc, "l2", writes=False) == first
+    with pytest.raises(AssertionError, match="measured again"):
+        sustained_share(noc, "l2", writes=True)
+    with pytest.raises(AssertionError, match="measured again"):
+        sustained_share(replace(noc, routing_delay_cycles=2), "l2", writes=False)
+
+
+def test_chips_without_a_network_have_no_shares() -> None:
+    assert network_shares(load_chip(Job("eye_tracking", "edge_npu"))) == {}
+    assert set(network_shares(grid())) == {("l2", "read"), ("l2", "write")}

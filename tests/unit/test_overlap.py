@@ -23,6 +23,17 @@ def test_layers_alone_and_the_network_take_what_is_expected(found: MappingGap) -
     assert found.cycles_total == pytest.approx(found.expected_cycles, rel=0.02)
 
 
+@pytest.mark.parametrize("chip", ["tpu_v4i", "a100"])
+def test_layers_of_many_cores_take_about_what_is_expected_alone(chip: str) -> None:
+    """All of them together, since most are small; what weights wait for is in it, and not in the network's."""
+    found = mapping_gap(Job("squeezenet", chip))
+    alone, expected = (
+        sum(getattr(row, name) for row in found.layers) for name in ("alone_cycles", "expected_alone_cycles")
+    )
+    assert alone == pytest.approx(expected, rel=0.08)
+    assert found.cycles_total == pytest.approx(found.expected_cycles, rel=0.2)
+
+
 def test_weights_that_come_in_before_are_not_waited_for(found: MappingGap) -> None:
     assert any(row.expected_cycles < row.expected_alone_cycles for row in found.layers)
     assert sum(row.expected_cycles for row in found.layers) < sum(row.expected_alone_cycles for row in found.layers)
