@@ -9,7 +9,7 @@ chosen by what it takes alone, and what it takes in its network is told beside t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -43,14 +43,20 @@ class Gap(NamedTuple):
     busy: float
     in_order: bool
 
-    def shared(self, cycles: int, early: float, spared: int) -> tuple[int, int]:
-        """What the layer takes where ``early`` cycles of DRAM for the next one come in beside it, and of what these
-        could spare that one what they do."""
-        if self.in_order:  # the last results stand behind what is on its way
-            behind = max(0.0, early - max(0.0, self.window - self.last)) if self.last else 0.0
-            return round(max(cycles, self.busy) + behind), spared
+    def shared(self, cycles: int, early: Collection[float], spared: int) -> tuple[int, int]:
+        """What the layer takes where transfers for the next one come in beside it, ``early`` cycles of DRAM each, and
+        of what these could spare that one what they do.
+
+        In order the last results stand behind the transfer that is on its way. If that is the last one, the next layer
+        waits for the results; else these are written before it is there, and the next layer waits for its own.
+        """
+        took = sum(early)
+        if self.in_order:
+            behind = max(0.0, took - max(0.0, self.window - self.last)) if self.last else 0.0
+            mine = len(early) == 1
+            return round(max(cycles, self.busy) + behind * mine), round(max(0.0, spared - behind * (not mine)))
         hidden = min(float(spared), self.window)
-        return round(max(cycles, self.busy + min(early, self.window))), round(hidden)
+        return round(max(cycles, self.busy + min(took, self.window))), round(hidden)
 
 
 class Overlap:
@@ -83,7 +89,7 @@ class Overlap:
                 gap = self._gap(before, mapped.mappings[index - 1], came[index - 1])
                 if not all(problem.operand(name).level in roomy for name in early):
                     gap = gap._replace(window=gap.last)
-                cycles[index - 1], spared = gap.shared(cycles[index - 1], came[index], spared)
+                cycles[index - 1], spared = gap.shared(cycles[index - 1], early.values(), spared)
                 cycles[index] -= spared
         return tuple(
             [replace(mapping, expected_cycles=each) for mapping, each in zip(mapped.mappings, cycles, strict=True)]

@@ -40,19 +40,26 @@ def test_weights_that_come_in_before_are_not_waited_for(found: MappingGap) -> No
 
 
 def test_a_layer_that_leaves_dram_time_pays_nothing() -> None:
-    assert IDLE.shared(1000, early=100.0, spared=100) == (1000, 100)
+    assert IDLE.shared(1000, early=[100.0], spared=100) == (1000, 100)
 
 
 def test_no_more_is_spared_than_the_layer_before_has_time_for() -> None:
-    assert IDLE.shared(1000, early=500.0, spared=500) == (1000, 300)
+    assert IDLE.shared(1000, early=[500.0], spared=500) == (1000, 300)
 
 
 def test_a_layer_that_waits_for_dram_pays_for_the_next_one() -> None:
-    assert IDLE._replace(busy=1000.0).shared(1000, early=100.0, spared=100) == (1100, 100)
+    assert IDLE._replace(busy=1000.0).shared(1000, early=[100.0], spared=100) == (1100, 100)
 
 
 def test_last_results_stand_behind_what_is_on_its_way() -> None:
     in_order = IDLE._replace(in_order=True)
-    assert in_order.shared(1000, early=200.0, spared=200) == (1000, 200)
-    assert in_order.shared(1000, early=600.0, spared=600) == (1350, 600)
-    assert in_order._replace(last=0.0).shared(1000, early=600.0, spared=600) == (1000, 600)
+    assert in_order.shared(1000, early=[200.0], spared=200) == (1000, 200)
+    assert in_order.shared(1000, early=[600.0], spared=600) == (1350, 600)
+    assert in_order._replace(last=0.0).shared(1000, early=[600.0], spared=600) == (1000, 600)
+
+
+def test_results_that_are_written_between_two_transfers_hold_nobody_up() -> None:
+    """The next layer then waits for what is left of its own."""
+    in_order = IDLE._replace(in_order=True)
+    assert in_order.shared(1000, early=[100.0, 100.0], spared=200) == (1000, 200)
+    assert in_order.shared(1000, early=[500.0, 100.0], spared=600) == (1000, 250)
