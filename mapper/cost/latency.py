@@ -75,13 +75,16 @@ def latency_terms(
             load_total + _behind_transfers(chip, problem.stores, off_chip, write=True),
             store_total + _behind_transfers(chip, problem.loads, off_chip, write=False),
         )
+    vector_total = done.vector_total
+    if in_turns and problem.accumulates:
+        vector_total = vector_total + _stalled(chip, problem, done, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
     if in_turns:
         compute_last = compute_last + _behind_whole(problem, done, off_chip, load_total, compute_last)
     terms, between, links = dict[str, Reals](), 0.0, network_terms(chip, problem, off_chip)
     work = {
-        "load engine": load_total, "array": done.array_total, "vector unit": done.vector_total,
+        "load engine": load_total, "array": done.array_total, "vector unit": vector_total,
         "store engine": store_total,
     }  # fmt: skip
     if problem.adders > 1:
@@ -94,7 +97,7 @@ def latency_terms(
     terms |= {
         "load engine": load_total + between + compute_last + store_last,
         "array": load_first + done.array_total + between + done.vector_last + store_last,
-        "vector unit": load_first + done.array_first + between + done.vector_total + store_last,
+        "vector unit": load_first + done.array_first + between + vector_total + store_last,
         "store engine": load_first + compute_first + between + store_total,
     }
     if problem.engine == "copy" and not problem.loads and not problem.stores:
@@ -227,6 +230,29 @@ def _behind_transfers(
             tile = flow.touched / np.maximum(flow.moves, 1.0) * (plan.element_bytes / rate)
             shown = np.maximum(tile - chip.latency(plan.home, write=not write), 0.0)
             total = total + np.maximum(flow.moves - 1.0, 0.0) * shown
+    return total
+
+
+def _stalled(chip: ChipCosts, problem: Problem, done: Work, moved: Mapping[str, Flow]) -> Reals:
+    """Cycles that the vector unit stands still since no slot is free for results, in a DRAM that serves one transfer
+    after the other: results stand behind a tile that takes longer to load than those before it to be drained.
+
+    Such a tile is asked for when the array is through with the last one before it, while the results of the one before
+    that are drained; these have a slot each but one.
+    """
+    total, out = np.zeros(()), problem.stores[0] if problem.stores else None
+    for plan in problem.loads if out is not None else ():
+        if chip.architecture.memory(plan.home).standard == "constant" == chip.architecture.memory(out.home).standard:
+            flow, made = moved[plan.name], np.maximum(moved[out.name].moves, 1.0)
+            tile = (
+                flow.touched
+                / np.maximum(flow.moves, 1.0)
+                * (plan.element_bytes / chip.port_rate(plan.home, write=False))
+            )
+            asked = chip.setup + chip.latency(plan.home, write=False) + tile
+            drained = done.vector_total / made - done.array_last + (out.slots - 1) * done.vector_last
+            often = np.where(flow.moves < made, np.maximum(flow.moves - 1.0, 0.0), 0.0)
+            total = np.maximum(total, often * np.maximum(asked - drained, 0.0))
     return total
 
 
