@@ -5,7 +5,7 @@ An engine's are its own work, the first tile's way to it and the last tile's way
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from mapper.problem.looked_up import row_elements
 from mapper.problem.operands import ACC, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
+Queue = dict[OperandPlan, Reals]  # cycles of all tiles of each operand that one queue loads
 PINS = " pins"
 ENGINES = ("adding engine", "load engine", "array", "vector unit", "store engine", "copying engine")
 NO_SLOWER: Mapping[str, float] = {}
@@ -65,7 +66,7 @@ def latency_terms(
     small last tile waits for the whole one before it, its bytes as if it were whole, and what loads and stores wait for
     one another where DRAM serves one after the other, which is no bound.
     """
-    load_total, load_first = _load_times(chip, problem, off_chip, slower)
+    load_total, load_first, queues = _load_times(chip, problem, off_chip, slower)
     store_total, store_last = _store_times(chip, problem, off_chip, slower)
     if problem.spread is not None and chip.opens:
         store_last = store_last + _last_of_cores(chip, problem, off_chip)
@@ -75,16 +76,20 @@ def latency_terms(
             load_total + _behind_transfers(chip, problem.stores, off_chip, write=True),
             store_total + _behind_transfers(chip, problem.loads, off_chip, write=False),
         )
-    vector_total = done.vector_total
+    array_total, vector_total = done.array_total, done.vector_total
     if in_turns and problem.accumulates:
-        vector_total = vector_total + _stalled(chip, problem, done, off_chip)
+        starved = _starved(done, off_chip, queues)
+        array_total, vector_total = (
+            array_total + starved,
+            vector_total + starved + _stalled(chip, problem, done, off_chip),
+        )
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
     if in_turns:
         compute_last = compute_last + _behind_whole(problem, done, off_chip, load_total, compute_last)
     terms, between, links = dict[str, Reals](), 0.0, network_terms(chip, problem, off_chip)
     work = {
-        "load engine": load_total, "array": done.array_total, "vector unit": vector_total,
+        "load engine": load_total, "array": array_total, "vector unit": vector_total,
         "store engine": store_total,
     }  # fmt: skip
     if problem.adders > 1:
@@ -96,7 +101,7 @@ def latency_terms(
         between, links = added.last, network_terms(chip, problem, off_chip, added.fetched, added.copied)
     terms |= {
         "load engine": load_total + between + compute_last + store_last,
-        "array": load_first + done.array_total + between + done.vector_last + store_last,
+        "array": load_first + array_total + between + done.vector_last + store_last,
         "vector unit": load_first + done.array_first + between + vector_total + store_last,
         "store engine": load_first + compute_first + between + store_total,
     }
@@ -123,14 +128,15 @@ def _behind_whole(problem: Problem, done: Work, moved: Mapping[str, Flow], load_
 
 def _load_times(
     chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow], slower: Mapping[str, float]
-) -> tuple[Reals, Reals]:
-    """Work of the busiest load engine, and when the first tiles of all operands can be there.
+) -> tuple[Reals, Reals, Iterable[Queue]]:
+    """Work of the busiest load engine, when the first tiles of all operands can be there, and what each queue loads.
 
-    That is when each engine has brought its own, when each operand's tile has come over all its edges, and when each
-    memory has served all of them.
+    The first tiles are there when each engine has brought its own, when each operand's tile has come over all its
+    edges, and when each memory has served all of them.
     """
     channels = chip.architecture.dma.channels
     total, first, way = dict[tuple[str, int], Reals](), dict[tuple[str, int], Reals](), dict[str, Reals]()
+    queues = dict[tuple[str, int], Queue]()
     none, pins, late = np.zeros(()), dict[str, Reals](), np.zeros(())
     for plan in problem.loads:
         tile = moved[plan.name].first
@@ -140,9 +146,33 @@ def _load_times(
         pins[plan.home] = pins.get(plan.home, none) + _first_on_pins(chip, problem, plan, moved[plan.name])
         lane = problem.engines_of(plan), load_channel(problem, plan, channels)
         all_tiles, first_tile = _load_time(chip, problem, plan, moved, slower.get(plan.name, 1.0))
+        queues.setdefault(lane, {})[plan] = all_tiles
         total[lane], first[lane] = total.get(lane, none) + all_tiles, first.get(lane, none) + first_tile
         way[plan.operand] = way.get(plan.operand, none) + first_tile
-    return largest(total), late + np.maximum(np.maximum(largest(first), largest(way)), largest(pins))
+    there = late + np.maximum(np.maximum(largest(first), largest(way)), largest(pins))
+    return largest(total), there, queues.values()
+
+
+def _starved(done: Work, moved: Mapping[str, Flow], queues: Iterable[Queue]) -> Reals:
+    """Cycles that units wait for the tiles of one operand while those of others come in through the same queue.
+
+    A queue loads in order: the next tile of an outer loop after all inner ones of the one before. When it comes the
+    units have the inner tiles that wait in their slots, less what the last of them took to come.
+    """
+    total = np.zeros(())
+    for queue in queues:
+        for plan, all_tiles in queue.items() if len(queue) > 1 else ():
+            moves = np.maximum(moved[plan.name].moves, 1.0)
+            outer = {other: time for other, time in queue.items() if other is not plan}
+            fewer = [np.where(moved[other.name].moves < moves, moved[other.name].moves, 0.0) for other in outer]
+            often = reduce(np.maximum, fewer)
+            burst = sum((time * (times > 0) for time, times in zip(outer.values(), fewer, strict=True)), np.zeros(()))
+            period = np.maximum(done.array_total, done.vector_total) / moves
+            last = np.minimum(np.maximum(done.array_last, done.vector_last) / np.maximum(period, 1.0), 1.0)
+            waits = burst / np.maximum(often, 1.0) + all_tiles / moves * (1.0 + last)
+            stands = waits - period * (plan.slots - 1 + last)
+            total = np.maximum(total, np.maximum(often - 1.0, 0.0) * np.maximum(stands, 0.0))
+    return total
 
 
 def _first_on_pins(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow) -> Reals:
