@@ -5,7 +5,7 @@ An engine's are its own work, the first tile's way to it and the last tile's way
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -17,12 +17,12 @@ from mapper.cost.network_bounds import network_terms, trip, usual_rate
 from mapper.cost.network_loads import is_apart, passage, reach_bytes
 from mapper.cost.partial_sums import adding
 from mapper.cost.unit_cycles import Work
+from mapper.cost.waiting import Queue, behind_transfers, behind_whole, last_written, stalled, starved
 from mapper.problem.channels import load_channel
 from mapper.problem.looked_up import row_elements
 from mapper.problem.operands import ACC, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
-Queue = dict[OperandPlan, Reals]  # cycles of all tiles of each operand that one queue loads
 PINS = " pins"
 ENGINES = ("adding engine", "load engine", "array", "vector unit", "store engine", "copying engine")
 NO_SLOWER: Mapping[str, float] = {}
@@ -71,22 +71,20 @@ def latency_terms(
     if problem.spread is not None and chip.opens:
         store_last = store_last + _last_of_cores(chip, problem, off_chip)
     if in_turns:
-        store_last = store_last + _last_written(chip, problem, off_chip)
+        store_last = store_last + last_written(chip, problem, off_chip)
         load_total, store_total = (
-            load_total + _behind_transfers(chip, problem.stores, off_chip, write=True),
-            store_total + _behind_transfers(chip, problem.loads, off_chip, write=False),
+            load_total + behind_transfers(chip, problem.stores, off_chip, write=True),
+            store_total + behind_transfers(chip, problem.loads, off_chip, write=False),
         )
     array_total, vector_total = done.array_total, done.vector_total
     if in_turns and problem.accumulates:
-        starved = _starved(done, off_chip, queues)
-        array_total, vector_total = (
-            array_total + starved,
-            vector_total + starved + _stalled(chip, problem, done, off_chip),
-        )
+        waited = starved(done, off_chip, queues)
+        array_total = array_total + waited
+        vector_total = vector_total + waited + stalled(chip, problem, done, off_chip)
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
     if in_turns:
-        compute_last = compute_last + _behind_whole(problem, done, off_chip, load_total, compute_last)
+        compute_last = compute_last + behind_whole(problem, done, off_chip, load_total, compute_last)
     terms, between, links = dict[str, Reals](), 0.0, network_terms(chip, problem, off_chip)
     work = {
         "load engine": load_total, "array": array_total, "vector unit": vector_total,
@@ -109,21 +107,6 @@ def latency_terms(
         terms["copying engine"] = work["copying engine"] = _copy_time(chip, problem, off_chip, slower)
     ports = _port_terms(chip, counts) | links
     return Terms(terms | ports, work | ports)
-
-
-def _behind_whole(problem: Problem, done: Work, moved: Mapping[str, Flow], load_total: Reals, last: Reals) -> Reals:
-    """What is left to compute of the whole tile before the last one when that is there, of the most finely cut operand.
-
-    The ``last`` tile has a part of the work of a whole one, and of its load.
-    """
-    loads = [moved[plan.name].moves for plan in problem.loads]
-    if not loads:
-        return np.zeros(())
-    tiles = np.maximum(reduce(np.maximum, loads), 1.0)
-    whole = (done.array_total + done.vector_total) / tiles
-    part = np.minimum(last / np.maximum(whole, 1.0), 1.0)
-    found: Reals = np.maximum(whole - part * load_total / tiles, 0.0) * (tiles > 1)
-    return found
 
 
 def _load_times(
@@ -151,28 +134,6 @@ def _load_times(
         way[plan.operand] = way.get(plan.operand, none) + first_tile
     there = late + np.maximum(np.maximum(largest(first), largest(way)), largest(pins))
     return largest(total), there, queues.values()
-
-
-def _starved(done: Work, moved: Mapping[str, Flow], queues: Iterable[Queue]) -> Reals:
-    """Cycles that units wait for the tiles of one operand while those of others come in through the same queue.
-
-    A queue loads in order: the next tile of an outer loop after all inner ones of the one before. When it comes the
-    units have the inner tiles that wait in their slots, less what the last of them took to come.
-    """
-    total = np.zeros(())
-    for queue in queues:
-        for plan, all_tiles in queue.items() if len(queue) > 1 else ():
-            moves = np.maximum(moved[plan.name].moves, 1.0)
-            outer = {other: time for other, time in queue.items() if other is not plan}
-            fewer = [np.where(moved[other.name].moves < moves, moved[other.name].moves, 0.0) for other in outer]
-            often = reduce(np.maximum, fewer)
-            burst = sum((time * (times > 0) for time, times in zip(outer.values(), fewer, strict=True)), np.zeros(()))
-            period = np.maximum(done.array_total, done.vector_total) / moves
-            last = np.minimum(np.maximum(done.array_last, done.vector_last) / np.maximum(period, 1.0), 1.0)
-            waits = burst / np.maximum(often, 1.0) + all_tiles / moves * (1.0 + last)
-            stands = waits - period * (plan.slots - 1 + last)
-            total = np.maximum(total, np.maximum(often - 1.0, 0.0) * np.maximum(stands, 0.0))
-    return total
 
 
 def _first_on_pins(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow) -> Reals:
@@ -243,56 +204,6 @@ def _store_times(
         all_tiles, last_tile = _store_time(chip, problem, out, moved, slower)
         total, last = np.maximum(total, all_tiles), last + last_tile
     return total, last
-
-
-def _behind_transfers(
-    chip: ChipCosts, plans: Sequence[OperandPlan], moved: Mapping[str, Flow], *, write: bool
-) -> Reals:
-    """Cycles that an engine waits for those of the other direction, in a DRAM that serves one transfer after the other.
-
-    It asks for a tile when the one before is there. While the memory's latency goes by the other direction is served;
-    what takes longer than that it stands behind, but for the first tile, which everybody waits for anyway.
-    """
-    total = np.zeros(())
-    for plan in plans:
-        if chip.architecture.memory(plan.home).standard == "constant":
-            flow, rate = moved[plan.name], chip.port_rate(plan.home, write=write)
-            tile = flow.touched / np.maximum(flow.moves, 1.0) * (plan.element_bytes / rate)
-            shown = np.maximum(tile - chip.latency(plan.home, write=not write), 0.0)
-            total = total + np.maximum(flow.moves - 1.0, 0.0) * shown
-    return total
-
-
-def _stalled(chip: ChipCosts, problem: Problem, done: Work, moved: Mapping[str, Flow]) -> Reals:
-    """Cycles that the vector unit stands still since no slot is free for results, in a DRAM that serves one transfer
-    after the other: results stand behind a tile that takes longer to load than those before it to be drained.
-
-    Such a tile is asked for when the array is through with the last one before it, while the results of the one before
-    that are drained; these have a slot each but one.
-    """
-    total, out = np.zeros(()), problem.stores[0] if problem.stores else None
-    for plan in problem.loads if out is not None else ():
-        if chip.architecture.memory(plan.home).standard == "constant" == chip.architecture.memory(out.home).standard:
-            flow, made = moved[plan.name], np.maximum(moved[out.name].moves, 1.0)
-            tile = (
-                flow.touched
-                / np.maximum(flow.moves, 1.0)
-                * (plan.element_bytes / chip.port_rate(plan.home, write=False))
-            )
-            asked = chip.setup + chip.latency(plan.home, write=False) + tile
-            drained = done.vector_total / made - done.array_last + (out.slots - 1) * done.vector_last
-            often = np.where(flow.moves < made, np.maximum(flow.moves - 1.0, 0.0), 0.0)
-            total = np.maximum(total, often * np.maximum(asked - drained, 0.0))
-    return total
-
-
-def _last_written(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> Reals:
-    """Cycles in which the tile that is stored last is written, one edge after the other, as large as all on average."""
-    total = np.zeros(())
-    for out in problem.stores:
-        tile = moved[out.name].touched / np.maximum(moved[out.name].moves, 1.0)
-        total = total + tile * out.element_bytes / chip.write_rate(out.home)
-    return total
 
 
 def _last_of_cores(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow]) -> Reals:

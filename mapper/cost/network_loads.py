@@ -90,7 +90,8 @@ def passage(
     few = wire * (_sent(noc, problem, plan) / used)
     if begun and is_apart(problem, plan):
         all_ports = wire * ways_of(noc).busiest(plan.home, _pattern(problem, plan), spread_out=True)
-        return np.maximum(all_ports, few) / rate
+        apart: Reals = np.maximum(all_ports, few) / rate
+        return apart
     in_turn = np.ceil(size / noc.message_bytes / ports) * _alike(noc, problem, plan)
     first = in_turn * np.minimum(wire, _on_wire(noc, np.asarray(noc.message_bytes)))
     found: Reals = np.maximum(np.maximum(first, few), _step(noc, problem, plan, size, wire)) / rate
@@ -101,7 +102,8 @@ def _on_wire(noc: Noc, size: Reals) -> Reals:
     """Bytes of full packets that take as long on a link as ``size`` bytes, with their headers, in whole flits."""
     full = -(-noc.packet_bytes // noc.link_bytes)
     flits = np.ceil(size / noc.link_bytes) + noc.header_flits * np.ceil(size / noc.packet_bytes)
-    return flits * (noc.link_bytes * full / (full + noc.header_flits))
+    found: Reals = flits * (noc.link_bytes * full / (full + noc.header_flits))
+    return found
 
 
 def _sent(noc: Noc, problem: Problem, plan: OperandPlan) -> int:
