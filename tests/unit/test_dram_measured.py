@@ -53,8 +53,8 @@ def test_other_code_measures_anew(cached: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_code_is_that_of_the_model() -> None:
     """The controller's kernels and the sampler are in the hash that names a file."""
-    assert all(module.startswith(measured.SOURCES) for module in (PatternSampler.__module__, FastDram.__module__))
-    assert caches.code_sha256(measured.SOURCES) != caches.code_sha256(("archsim.memory.dram.compiled",))
+    assert all(module.startswith(MEASURED.sources) for module in (PatternSampler.__module__, FastDram.__module__))
+    assert caches.code_sha256(MEASURED.sources) != caches.code_sha256(("archsim.memory.dram.compiled",))
 
 
 def test_lines_that_were_cut_short_are_no_lines(cached: Path) -> None:
