@@ -95,7 +95,8 @@ class Costs:
         done = self.done.slowed(slow.array, slow.vector)
         counts = memory_bytes(problem, done, self.flows, off_chip)
         found = latency_terms(problem, usual, done, off_chip, counts, slow.moves)
-        late = {name: behind(problem, off_chip, done.array_total) for name in found.work if name.endswith(PINS)}
+        busiest = np.maximum(done.array_total, done.vector_total)
+        late = {name: behind(problem, off_chip, busiest) for name in found.work if name.endswith(PINS)}
         return Terms({name: cycles + late.get(name, 0.0) for name, cycles in found.cycles.items()}, found.work)
 
     @property
