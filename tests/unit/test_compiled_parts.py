@@ -160,7 +160,6 @@ ENTRIES = {
     ],
     ("run", "eye_tracking", "--on", "scalesim_32x32"): [
         "compiled.clocks_at",
-        "compiled.clocks_at",
         "compiled.ended_before",
         "compiled.run_queues",
         "constant_rate.advance",
