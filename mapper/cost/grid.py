@@ -15,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.spec.architecture import Architecture
-from mapper.cost.tile_shares import Geometry, GroupCuts, Shares, geometry
+from mapper.cost.tile_shares import Geometry, GroupCuts, Shares, TapCuts, geometry, tap_cuts
 from mapper.problem.constraints import FREE, Rules
-from mapper.problem.cuts import Cut, cuts, striped
+from mapper.problem.cuts import Cut, cuts, striped, tapped
 from mapper.problem.geometry import Component, slot_padding
 from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
 Reals = NDArray[np.float64]
 STRIPS = "2"  # M2: the strips of M
+TAPS = "taps"
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,15 @@ class Grid:
             self._traffic[key] = _traffic(self, plan, order, depth)
         return self._traffic[key]
 
-    def shares(self, plan: OperandPlan, group: str) -> Shares:
-        """The part in an operand of a group, or its strips, under each of its cuts."""
-        return self.parts[group].shares(plan)
+    @cached_property
+    def taps(self) -> TapCuts | None:
+        """How cuts of the reduction cut its filter taps."""
+        return tap_cuts(self.problem, self.cuts["K"])
+
+    def shares(self, plan: OperandPlan, group: str, above: frozenset[str] = frozenset()) -> Shares:
+        """The part in an operand of a group, or its strips, under each of its cuts, where the loops of these groups
+        stand ``above`` its tiles."""
+        return self.parts[group].shares(plan, self.taps if "K" in above else None)
 
     def slots(self, plan: OperandPlan, above: frozenset[str]) -> tuple[Reals, Reals]:
         """Of an operand kept below these groups: contiguous elements of a tile in DRAM, and bytes of a slot."""
@@ -70,17 +77,25 @@ class Grid:
 
 
 def build_grid(
-    problem: Problem, architecture: Architecture, rules: Rules = FREE, strips: str = "", plain: Grid | None = None
+    problem: Problem, architecture: Architecture, rules: Rules = FREE, variant: str = "", plain: Grid | None = None
 ) -> Grid:
     """The grid of a problem on a chip under ``rules``; multiples are the array's sides where the layer runs on it.
 
-    ``strips``: the group whose loops run in strips, '' for none. May be empty then. ``plain``: the grid without strips,
-    where it is there.
+    ``variant``: the group whose loops run in strips, TAPS where filter taps are cut, '' where neither is. May be empty
+    then. ``plain``: the grid in which neither is, where it is there.
     """
     if plain is None:
         plain = _plain_grid(problem, architecture, rules)
-    if not strips:
-        return plain
+    if variant == TAPS:
+        cut = tapped(problem, _multiples(problem, architecture)["K"], plain.geometry.sliding, rules)
+        own = {"K": GroupCuts(plain.geometry, "K", cut)}
+        return Grid(problem, plain.geometry, {**plain.cuts, "K": cut}, {**plain.parts, **own})
+    return _in_strips(plain, variant) if variant else plain
+
+
+def _in_strips(plain: Grid, strips: str) -> Grid:
+    """The same with the loops of a group in strips."""
+    problem = plain.problem
     geo, made = plain.geometry, striped(plain.cuts[strips], problem.dims)
     outer = [cut.strips(problem.dims, problem.groups[strips]) for cut in made]
     own = {strips: GroupCuts(geo, strips, made), f"{strips}{STRIPS}": GroupCuts(geo, strips, outer)}
@@ -88,13 +103,14 @@ def build_grid(
 
 
 def _plain_grid(problem: Problem, architecture: Architecture, rules: Rules) -> Grid:
-    geo = geometry(problem)
-    rows, cols = sides(problem, architecture)
-    multiples = {"B": 1, "M": 1, "N": cols, "K": rows}
-    if problem.engine != "array":
-        multiples = dict.fromkeys(GROUPS, 1)
+    geo, multiples = geometry(problem), _multiples(problem, architecture)
     found = {group: cuts(problem, group, multiples[group], geo.sliding, rules) for group in GROUPS}
     return Grid(problem, geo, found, {group: GroupCuts(geo, group, made) for group, made in found.items()})
+
+
+def _multiples(problem: Problem, architecture: Architecture) -> Mapping[str, int]:
+    rows, cols = sides(problem, architecture)
+    return {"B": 1, "M": 1, "N": cols, "K": rows} if problem.engine == "array" else dict.fromkeys(GROUPS, 1)
 
 
 def sides(problem: Problem, architecture: Architecture) -> tuple[int, int]:
@@ -174,9 +190,10 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
     """Worked out over those groups alone that each figure depends on."""
     slot = filled = touched = first = moves = again = np.ones(())
     inside = slides = np.zeros((), dtype=bool)  # inside: a moving loop lies deeper
+    above = frozenset(order[:depth])
     for position in reversed(range(len(order))):
         group = order[position]
-        of = grid.shares(plan, group)
+        of = grid.shares(plan, group, above)
         if position >= depth:
             if of.has_part and f"{group}{STRIPS}" not in order:  # the strips tell how much of it there is
                 slot, filled = slot * of.whole_filled, filled * of.whole_filled
@@ -200,7 +217,7 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
         inside = inside | of.moves if of.some_move else inside
     slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(())
     beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
-    run, held = grid.slots(plan, frozenset(order[:depth]))
+    run, held = grid.slots(plan, above)
     return Traffic(slot, filled, beyond, first, moves, slides, run, held, again, slots)
 
 
@@ -236,6 +253,8 @@ def contiguous_run(plan: OperandPlan, parts: Sequence[Component], sizes: Sequenc
 def _sizes(grid: Grid, part: Component, cut_groups: frozenset[str]) -> Reals:
     """Positions of a component in the largest tile, shaped to broadcast over the grid."""
     dims = grid.problem.dims
+    whole = part.size(dims)
+    size = np.full((1,) * len(GROUPS), float(whole))
     for axis, group in enumerate(GROUPS):
         if not any(dim in grid.problem.groups[group] for dim, _ in part.terms):
             continue
@@ -245,9 +264,10 @@ def _sizes(grid: Grid, part: Component, cut_groups: frozenset[str]) -> Reals:
             tiles = [dict([cut.strip]) if cut.strip else {} for cut in grid.cuts[group]]
         else:
             continue
-        sizes = [float(part.size({**dims, **tile})) for tile in tiles]
-        return np.array(sizes).reshape([-1 if other == axis else 1 for other in range(len(GROUPS))])
-    return np.full((1,) * len(GROUPS), float(part.size(dims)))
+        less = [part.size({**dims, **tile}) - whole for tile in tiles]
+        if any(less):
+            size = size + np.array(less, dtype=np.float64).reshape([-1 if n == axis else 1 for n in range(len(GROUPS))])
+    return size
 
 
 def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:

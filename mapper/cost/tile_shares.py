@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from archsim.base.arrays import IntArray
 from mapper.cost.tile_classes import TileClasses, tile_classes
 from mapper.problem.cuts import Cut
-from mapper.problem.geometry import Component, components, sums
+from mapper.problem.geometry import WHOLE, Component, components, sums
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
 Column = NDArray[np.float64]  # shaped to broadcast over a grid
+Summed = tuple[int, str | None, int, int, tuple[tuple[str, int], ...]]  # component, dim, its tile, strip, taps
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +60,14 @@ class Geometry:
     problem: Problem
     parts: Mapping[str, tuple[Component, ...]]
     sliding: str | None  # the dim along which windows may slide
-    summed: dict[tuple[int, str | None, int, int], tuple[int, int, int]] = field(default_factory=dict, repr=False)
+    summed: dict[Summed, tuple[int, int, int]] = field(default_factory=dict, repr=False)
 
     def group_parts(self, plan: OperandPlan, group: str) -> tuple[Component, ...]:
         """Components of an operand that belong to a group."""
         return tuple(part for part in self.parts[plan.name] if self._group(part) == group)
 
     def _group(self, part: Component) -> str:
-        dim = part.tiled_dim(self.problem.whole)
+        dim = part.tiled_dim(self.problem.beside)
         names = [dim] if dim is not None else [name for name, _ in part.terms]
         for group, dims in self.problem.groups.items():
             if names and names[0] in dims:
@@ -86,7 +87,7 @@ def geometry(problem: Problem) -> Geometry:
 def _sliding_dim(problem: Problem, parts: Mapping[str, tuple[Component, ...]]) -> str | None:
     for plan in problem.reads:
         for part in parts[plan.name]:
-            dim = part.tiled_dim(problem.whole)
+            dim = part.tiled_dim(problem.beside)
             if dim is not None and _overlaps(part, dim, problem.dims) and not plan.resident:
                 return dim if _leads(parts[plan.name], part, dim, problem) else None
     return None
@@ -99,7 +100,28 @@ def _overlaps(part: Component, dim: str, dims: Mapping[str, int]) -> bool:
 def _leads(parts: tuple[Component, ...], part: Component, dim: str, problem: Problem) -> bool:
     """Rows slide only when the axes outside theirs are cut to one (images), so that a slot is a block of rows."""
     outer = parts[: parts.index(part)]
-    return all(other.tiled_dim(problem.whole) is not None or not other.terms for other in outer)
+    return all(other.tiled_dim(problem.beside) is not None or not other.terms for other in outer)
+
+
+@dataclass(frozen=True)
+class TapCuts:
+    """How cuts of a reduction cut its filter taps: the different ``tiles`` of them, the first of which cut none, and
+    which ones each cut has (``at``)."""
+
+    tiles: tuple[Mapping[str, int], ...]
+    at: IntArray
+
+
+def tap_cuts(problem: Problem, made: Sequence[Cut]) -> TapCuts | None:
+    """Of cuts of the reduction; None where no taps are cut."""
+    found = [
+        {tap: cut.tiles[tap] for tap in sorted(problem.taps) if cut.tiles[tap] < problem.dims[tap]} for cut in made
+    ]
+    different: list[Mapping[str, int]] = [WHOLE]
+    different += [each for number, each in enumerate(found) if each and each not in found[:number]]
+    if len(different) == 1:
+        return None
+    return TapCuts(tuple(different), np.array([different.index(each) for each in found], dtype=np.int64))
 
 
 class GroupCuts:
@@ -112,31 +134,34 @@ class GroupCuts:
         self._looped = frozenset(dim for cut in made for dim, _ in cut.loops)
         self._tiles = {dim: [cut.tiles[dim] for cut in made] for dim in self._looped}
         self._repeats: dict[frozenset[str], tuple[list[int], list[int], list[bool]]] = {}
-        self._shares: dict[str, Shares] = {}
+        self._shares: dict[tuple[str, bool], Shares] = {}
 
-    def shares(self, plan: OperandPlan) -> Shares:
-        """The group's part in an operand under each cut."""
-        if plan.name not in self._shares:
-            self._shares[plan.name] = self._of(plan)
-        return self._shares[plan.name]
+    def shares(self, plan: OperandPlan, taps: TapCuts | None = None) -> Shares:
+        """The group's part in an operand under each cut; ``taps``: how loops outside its tiles cut the filter taps."""
+        key = plan.name, taps is not None
+        if key not in self._shares:
+            self._shares[key] = self._of(plan, taps)
+        return self._shares[key]
 
-    def _of(self, plan: OperandPlan) -> Shares:
+    def _of(self, plan: OperandPlan, cut: TapCuts | None) -> Shares:
         parts = self._geo.group_parts(plan, self._group)
+        taps = cut if cut is not None and self._group != "K" and _has_taps(parts, cut) else None
         whole = [_summed(part, self._geo, None) for part in parts]
-        plain = self._totals(parts, {})
+        plain = self._totals(parts, {}, taps)
         slid = plain
         if self._geo.sliding in self._looped and any(self._slides(part) for part in parts):
-            slid = self._totals(parts, self._slid(plan))
+            slid = self._totals(parts, self._slid(plan), taps)
         before, after, moves = self._repeated(plan)
         repeats = self._column(before) * self._column(after)
-        may_slide = (slid[:, 0] < plain[:, 0]).reshape(self._shape)
+        filled, slide_filled = self._under(plain[..., 0], taps), self._under(slid[..., 0], taps)
+        may_slide = slide_filled < filled
         return Shares(
-            tile=self._column(self._sizes(parts)),
-            filled=self._column(plain[:, 0]),
-            touched=self._column(plain[:, 1]),
-            slide_filled=self._column(slid[:, 0]),
-            slide_touched=self._column(slid[:, 1]),
-            first=self._column(plain[:, 2]),
+            tile=self._under(self._sizes(parts, taps), taps),
+            filled=filled,
+            touched=self._under(plain[..., 1], taps),
+            slide_filled=slide_filled,
+            slide_touched=self._under(slid[..., 1], taps),
+            first=self._under(plain[..., 2], taps),
             whole_filled=prod([entry[0] for entry in whole]),
             whole_touched=prod([entry[1] for entry in whole]),
             before=self._column(before),
@@ -161,8 +186,15 @@ class GroupCuts:
     def _column(self, figures: Sequence[int] | IntArray) -> Column:
         return np.array(figures, dtype=np.float64).reshape(self._shape)
 
+    def _under(self, figures: IntArray, taps: TapCuts | None) -> Column:
+        """Figures (tiles of taps, cuts) under each cut, and under each of the reduction where those cut ``taps``."""
+        if taps is None:
+            return self._column(figures[0])
+        shape = [len(taps.at) if name == "K" else size for name, size in zip(GROUPS, self._shape, strict=True)]
+        return figures[taps.at].T.astype(np.float64).reshape(shape)
+
     def _slides(self, part: Component) -> bool:
-        return part.tiled_dim(self._geo.problem.whole) == self._geo.sliding
+        return part.tiled_dim(self._geo.problem.beside) == self._geo.sliding
 
     def _slid(self, plan: OperandPlan) -> dict[int, int]:
         """Numbers of the cuts over whose innermost loop windows of an operand may slide, with its strip there."""
@@ -173,32 +205,43 @@ class GroupCuts:
                 found[number] = cut.reach(innermost, dims)
         return found
 
-    def _sizes(self, parts: Sequence[Component]) -> IntArray:
-        """Elements of a slot."""
-        found = np.ones(len(self.made), dtype=np.int64)
+    def _sizes(self, parts: Sequence[Component], taps: TapCuts | None) -> IntArray:
+        """(tiles of taps, n) Elements of a slot."""
+        along = taps.tiles if taps is not None else (WHOLE,)
+        found = np.ones((len(along), len(self.made)), dtype=np.int64)
         for part in parts:
-            last = np.zeros(len(self.made), dtype=np.int64)
+            last = np.zeros((len(along), len(self.made)), dtype=np.int64)
             for dim, coef in part.terms:
-                tiles = self._tiles.get(dim)
-                last = last + coef * (np.array(tiles if tiles is not None else self._geo.problem.dims[dim]) - 1)
+                extent = self._geo.problem.dims[dim]
+                tiles = np.array(self._tiles.get(dim, extent)) - 1
+                beside = np.array([[tap[dim] - extent if dim in tap else 0] for tap in along])
+                last = last + coef * (tiles + beside)
             found = found * (last + 1)
         return found
 
-    def _totals(self, parts: Sequence[Component], slid: Mapping[int, int]) -> IntArray:
-        """(n, 3) Filled, touched and touched by the first of all tiles under each cut, where windows slide under those
-        that are ``slid``, in strips."""
-        found = np.ones((len(self.made), 3), dtype=np.int64)
+    def _totals(self, parts: Sequence[Component], slid: Mapping[int, int], taps: TapCuts | None) -> IntArray:
+        """(tiles of taps, n, 3) Filled, touched and touched by the first of all tiles under each cut, where windows
+        slide under those that are ``slid``, in strips, and no taps are cut."""
+        along = taps.tiles if taps is not None else (WHOLE,)
+        found = np.ones((len(along), len(self.made), 3), dtype=np.int64)
         for part in parts:
-            found = found * np.array(self._sums(part, slid if self._slides(part) else {}), dtype=np.int64)
+            for number, cut in enumerate(along):
+                own = part.taps(cut, None)
+                sliding = slid if self._slides(part) and not own else {}
+                found[number] *= np.array(self._sums(part, sliding, own), dtype=np.int64)
         return found
 
-    def _sums(self, part: Component, slid: Mapping[int, int]) -> list[tuple[int, int, int]]:
-        """The same of one component."""
-        geo, dim = self._geo, part.tiled_dim(self._geo.problem.whole)
+    def _sums(self, part: Component, slid: Mapping[int, int], beside: Mapping[str, int]) -> list[tuple[int, int, int]]:
+        """The same of one component, with what is cut ``beside`` the dim that its tiles follow."""
+        geo, problem = self._geo, self._geo.problem
+        dim = part.tiled_dim(problem.beside)
+        own = [name for name, _ in part.terms if name in problem.taps and name in self._tiles]
+        if own:
+            return [_summed(part, geo, None, taps=part.taps(cut.tiles, None)) for cut in self.made]
         if dim is None or dim not in self._tiles:
-            return [_summed(part, geo, None)]
-        extent, tiles = geo.problem.dims[dim], self._tiles[dim]
-        by_tile = {tile: _summed(part, geo, dim if tile < extent else None, tile) for tile in set(tiles)}
+            return [_summed(part, geo, None, taps=beside)]
+        extent, tiles = problem.dims[dim], self._tiles[dim]
+        by_tile = {tile: _summed(part, geo, dim if tile < extent else None, tile, taps=beside) for tile in set(tiles)}
         found = [by_tile[tile] for tile in tiles]
         for number, strip in slid.items():
             found[number] = _summed(part, geo, dim, tiles[number], strip)
@@ -227,12 +270,26 @@ def is_block(geo: Geometry, plan: OperandPlan, tiles: Mapping[str, int]) -> bool
     return True
 
 
-def _summed(part: Component, geo: Geometry, dim: str | None, tile: int = 0, strip: int = 0) -> tuple[int, int, int]:
-    """(filled, touched, touched by the first) of all tiles; in ``strip`` they slide (0: they do not)."""
-    key = (id(part), dim, tile if dim is not None else 0, strip)
+def _has_taps(parts: Sequence[Component], taps: TapCuts) -> bool:
+    """Whether any of these components has taps that are cut."""
+    cut = {tap for tiles in taps.tiles for tap in tiles}
+    return any(dim in cut for part in parts for dim, _ in part.terms)
+
+
+def _summed(
+    part: Component,
+    geo: Geometry,
+    dim: str | None,
+    tile: int = 0,
+    strip: int = 0,
+    taps: Mapping[str, int] = WHOLE,
+) -> tuple[int, int, int]:
+    """(filled, touched, touched by the first) of all tiles; in ``strip`` they slide (0: they do not). ``taps``: those
+    that are cut, beside ``dim``."""
+    key = (id(part), dim, tile if dim is not None else 0, strip, tuple(taps.items()))
     found = geo.summed.get(key)
     if found is None:
-        found = geo.summed[key] = sums(part, dim, tile, geo.problem.dims, strip)
+        found = geo.summed[key] = sums(part, dim, tile, geo.problem.dims, strip, taps)
     return found
 
 

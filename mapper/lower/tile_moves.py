@@ -82,10 +82,12 @@ def _along(frame: Frame, part: Component, depth: int, slid: str | None) -> list[
 
 
 def _ranges(frame: Frame, part: Component, depth: int, slid: str | None) -> tuple[Counts, Counts]:
-    """Positions of each tile along the dim of a component that loops cut."""
+    """Positions of each tile of a component along its dims that loops cut."""
     cut = frame.cut(depth)
-    dim = next((name for name, _ in part.terms if name in cut), None)
+    dim = part.tiled_dim(frame.problem.beside)
+    if dim not in cut:
+        dim = None
     slides = dim is not None and dim == slid
     strip = frame.strip(slid, depth) if slid is not None else 0
     reach = frame.reach(dim) if dim is not None else 0
-    return ranges(part, dim, cut.get(dim or "", 0), frame.dims, slides, strip, reach)
+    return ranges(part, dim, cut.get(dim or "", 0), frame.dims, slides, strip, reach, part.taps(cut, dim))

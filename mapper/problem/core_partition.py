@@ -62,7 +62,7 @@ def cuttable(problem: Problem, architecture: Architecture) -> list[str]:
     """Dims that can be spread over cores: reductions where DMA engines reach the array's accumulators."""
     groups = GROUPS if _reaches_sums(problem, architecture) else GROUPS[:-1]
     names = [dim for group in groups for dim in problem.groups[group]]
-    return [dim for dim in names if dim not in problem.whole and problem.layer.dims[dim] > 1]
+    return [dim for dim in names if dim not in problem.beside and problem.layer.dims[dim] > 1]
 
 
 def _reaches_sums(problem: Problem, architecture: Architecture) -> bool:

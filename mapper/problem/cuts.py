@@ -6,6 +6,8 @@ of parts per dim are 1 .. ``FEW``, then grow by half.
 
 Where operands are staged, tiles of the outermost dim of a group may lie in strips: a second loop over that dim further
 out. A strip holds 2, 4, 8, ... of the tiles or the most that divide them, and every strip as many.
+
+Filter taps are whole, or there is one of them at a time, of all dims of taps or of the outermost ones.
 """
 
 from __future__ import annotations
@@ -66,19 +68,39 @@ def splits(extent: int, multiple: int = 1, beside: int = 1) -> list[int]:
 
 
 def cuts(problem: Problem, group: str, multiple: int, innermost: str | None, rules: Rules) -> list[Cut]:
-    """All cuts of a group; ``innermost`` is the dim whose loop goes innermost (the sliding one)."""
+    """All cuts of a group that leave filter taps as the rules do; ``innermost``: the dim whose loop goes innermost, as
+    windows slide over it."""
     dims = problem.dims
     cuttable = [dim for dim in problem.groups[group] if dim not in problem.whole and dims[dim] > 1]
-    free = [dim for dim in cuttable if dim not in rules.tiles]
+    free = [dim for dim in cuttable if dim not in rules.tiles and dim not in problem.taps]
     fixed = {dim: rules.tiles.get(dim, dims[dim]) for dim in problem.groups[group]}
     found: dict[tuple[int, ...], Cut] = {}
-    taps = prod(dims[dim] for dim in problem.groups[group] if dim in problem.whole)
+    taps = prod(fixed[dim] for dim in problem.groups[group] if dim in problem.beside)
     for tiles in _chain(free, dims, multiple, taps):
         sizes = {**fixed, **tiles}
         loops = [(dim, sizes[dim]) for dim in cuttable if sizes[dim] < dims[dim]]
         loops.sort(key=lambda loop: loop[0] == innermost)
         found.setdefault(tuple(sizes.values()), Cut(sizes, rules.sorted(loops)))
     return list(found.values())
+
+
+def tapped(problem: Problem, multiple: int, innermost: str | None, rules: Rules) -> list[Cut]:
+    """The cuts of the reduction with one filter tap at a time, of all their dims or the outermost ones.
+
+    That makes room for the rest of the sum, so a tile has all of it, or whole rounds of ``multiple``.
+    """
+    taps = [dim for dim in problem.groups["K"] if dim in problem.taps and dim not in rules.tiles]
+    found: list[Cut] = []
+    for number in range(1, len(taps) + 1):
+        ones = replace(rules, tiles={**rules.tiles, **dict.fromkeys(taps[:number], 1)})
+        made = cuts(problem, "K", multiple, innermost, ones)
+        found += [cut for cut in made if cut is made[0] or (number == len(taps) and _rounds(cut, problem, multiple))]
+    return found
+
+
+def _rounds(cut: Cut, problem: Problem, multiple: int) -> bool:
+    """Whether a tile has whole rounds of ``multiple`` of the reduction."""
+    return multiple > 1 and prod(cut.tiles[dim] for dim in problem.groups["K"]) >= multiple
 
 
 def striped(found: list[Cut], dims: Mapping[str, int]) -> list[Cut]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from mapper.problem.strides import Padding, padding
 
 Counts = NDArray[np.int64]
 Terms = tuple[tuple[str, int], ...]  # of a sum over dims: each with how far one index of it moves on
+WHOLE: Mapping[str, int] = MappingProxyType({})  # filter taps of which none are cut
 SPLITS = 4096  # axes whose components are remembered: those of a model's layers, from one design to the next
 
 
@@ -56,12 +58,17 @@ class Component:
         """Positions covered by a tile."""
         return positions(self.terms, tiles)
 
-    def tiled_dim(self, whole: frozenset[str]) -> str | None:
-        """The one dim of this component that loops may cut, if any."""
+    def tiled_dim(self, beside: frozenset[str]) -> str | None:
+        """The one dim of this component that its tiles follow, if any; ``beside``: those that only stand beside others,
+        filter taps and dims that loops never cut."""
         for dim, _ in self.terms:
-            if dim not in whole:
+            if dim not in beside:
                 return dim
         return None
+
+    def taps(self, cut: Mapping[str, int], dim: str | None) -> Mapping[str, int]:
+        """Of dims that are ``cut`` into tiles those that are this component's, beside the one that its tiles follow."""
+        return {name: cut[name] for name, _ in self.terms if name in cut and name != dim}
 
     def step(self, dim: str) -> int:
         """Coefficient of ``dim`` (0 when absent)."""
@@ -112,29 +119,47 @@ def halo(part: Component, dim: str, tile: int, dims: Mapping[str, int]) -> int:
 
 
 def ranges(
-    part: Component, dim: str | None, tile: int, dims: Mapping[str, int], sliding: bool, strip: int = 0, reach: int = 0
+    part: Component,
+    dim: str | None,
+    tile: int,
+    dims: Mapping[str, int],
+    sliding: bool,
+    strip: int = 0,
+    reach: int = 0,
+    taps: Mapping[str, int] = WHOLE,
 ) -> tuple[Counts, Counts]:
-    """(filled, touched) positions of each tile along ``dim``, (n,) each: filled includes padding, touched lies inside
-    the tensor.
+    """(filled, touched) positions of each tile along ``dim`` (None: there is one), and along ``taps`` that are cut
+    beside it into tiles of so many, (n,) each: filled includes padding, touched lies inside the tensor.
 
     ``sliding``: a tile after the first, of each strip of ``strip`` (0: of all), brings only what its predecessor did
     not hold. ``reach``: tiles begin anew after so many indices, of each core (0: of all).
     """
-    if dim is None:
-        return _clipped(part, np.zeros(1, dtype=np.int64), np.array([part.size(dims)]))
-    kept = halo(part, dim, tile, dims) if sliding else 0
-    step, extent = part.step(dim), dims[dim]
-    span = part.size({name: (1 if name == dim else dims[name]) for name, _ in part.terms})
-    starts, sizes = tiles_of(extent, tile, reach)
-    skip = np.where(starts % (reach or extent) % (strip or extent) > 0, kept, 0)
-    return _clipped(part, step * starts + skip, span + step * (sizes - 1) - skip)
+    starts, sizes = np.zeros(1, dtype=np.int64), np.array([part.size({**dims, **taps, **({dim: 1} if dim else {})})])
+    if dim is not None:
+        kept = halo(part, dim, tile, dims) if sliding else 0
+        step, extent = part.step(dim), dims[dim]
+        first, along = tiles_of(extent, tile, reach)
+        skip = np.where(first % (reach or extent) % (strip or extent) > 0, kept, 0)
+        starts, sizes = step * first + skip, sizes + step * (along - 1) - skip
+    for tap, count in taps.items():
+        first, along = tiles_of(dims[tap], count)
+        starts = np.add.outer(starts, part.step(tap) * first).reshape(-1)
+        sizes = np.add.outer(sizes, part.step(tap) * (along - count)).reshape(-1)
+    return _clipped(part, starts, sizes)
 
 
-def sums(part: Component, dim: str | None, tile: int, dims: Mapping[str, int], strip: int = 0) -> tuple[int, int, int]:
+def sums(
+    part: Component,
+    dim: str | None,
+    tile: int,
+    dims: Mapping[str, int],
+    strip: int = 0,
+    taps: Mapping[str, int] = WHOLE,
+) -> tuple[int, int, int]:
     """(filled, touched, touched by the first) of all tiles of ``ranges``, which slide in strips of ``strip`` (0: they
     do not)."""
-    if part.clip is not None or strip:
-        filled, touched = ranges(part, dim, tile, dims, strip > 0, strip)
+    if part.clip is not None or strip or taps:
+        filled, touched = ranges(part, dim, tile, dims, strip > 0, strip, taps=taps)
         return int(filled.sum()), int(touched.sum()), int(touched[0])
     if dim is None:
         size = part.size(dims)

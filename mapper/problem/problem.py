@@ -2,7 +2,8 @@
 
 Dims fall into four groups by the part they play: batch (B), output rows (M), output columns (N), reduction (K).
 Vector and copy layers have only M (the output's dims) and K (dims that the output does not index, never tiled).
-Dims that share a tensor axis with a larger dim (filter taps) are kept whole.
+Reductions that share a tensor axis with an output's dim are its filter taps: they may be cut, but tiles of the axis
+follow the other dim. Other dims that share an axis with a larger one are kept whole.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Problem:
     """A layer to be mapped onto ``unit`` ('array' or 'vector' engine; 'copy' uses the DMA alone).
 
     ``loads``: what the load engines bring, tiles of operands edge by edge; ``stores``: what the store engines take
-    away, tiles of the output edge by edge, the innermost first.
+    away, tiles of the output edge by edge, the innermost first. ``beside``: dims that the tiles of an axis which has
+    others too do not follow, filter taps and those that are never cut.
     """
 
     layer: Layer
@@ -65,13 +67,15 @@ class Problem:
     vector: str  # name of the vector unit that drains or computes ('' when the chip has none)
     dims: Mapping[str, int]
     groups: Mapping[str, tuple[str, ...]]  # group -> its dims, outermost loop first
-    whole: frozenset[str]
+    whole: frozenset[str]  # that no loop over tiles cuts
+    taps: frozenset[str]
     operands: tuple[OperandPlan, ...]
     capacity: Mapping[str, int]
     accumulates: bool  # has an accumulator ring drained by the vector unit
     spread: Spread | None = None  # over the cores of a chip that has several; ``dims`` are then those of one core
     external: frozenset[str] = frozenset()  # weights and inputs of the model, of a layer that others run before
     windows: tuple[Window, ...] = ()  # of its nest, where the array's dataflow asks for them
+    beside: frozenset[str] = field(init=False, repr=False, compare=False)
     loads: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
     stores: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
     _named: Mapping[str, OperandPlan] = field(init=False, repr=False, compare=False)
@@ -81,6 +85,7 @@ class Problem:
         """Work out what is asked again and again."""
         inwards = [plan for plan in self.operands if plan.operand not in (OUT, ACC)]
         outwards = [plan for plan in self.operands if plan.operand == OUT and not plan.resident]
+        object.__setattr__(self, "beside", self.whole | self.taps)
         object.__setattr__(self, "_named", {plan.name: plan for plan in self.operands})
         object.__setattr__(self, "loads", tuple([plan for plan in inwards if plan.buffered and not plan.resident]))
         object.__setattr__(self, "stores", tuple(sorted(outwards, key=lambda plan: -plan.edge)))
@@ -233,6 +238,7 @@ def build(
         dims,
         _groups(layer),
         never_cut(layer),
+        filter_taps(layer),
         tuple(operands),
         dict(capacity),
         layer.kind == "matmul",
@@ -271,7 +277,21 @@ def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
 
 def never_cut(layer: Layer) -> frozenset[str]:
     """Dims that no loop over tiles cuts."""
-    return frozenset(layer.whole) | _coupled(layer) | _broadcast_reductions(layer) | inside_rows(layer)
+    coupled = _coupled(layer) - filter_taps(layer)
+    return frozenset(layer.whole) | coupled | _broadcast_reductions(layer) | inside_rows(layer)
+
+
+def filter_taps(layer: Layer) -> frozenset[str]:
+    """Reductions of a matmul beside a dim of its output on every axis that they share with others."""
+    if layer.kind != "matmul":
+        return frozenset()
+    coupled, found = _coupled(layer), set(layer.k) - set(layer.whole)
+    for operand in (*layer.inputs, layer.output):
+        for axis in operand.axes:
+            moving = [dim for dim, _ in axis.terms if layer.dims[dim] > 1]
+            if len(moving) > 1 and coupled.issuperset(moving):
+                found -= set(moving)
+    return frozenset(found & coupled) - inside_rows(layer)
 
 
 def _coupled(layer: Layer) -> frozenset[str]:

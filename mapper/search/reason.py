@@ -22,16 +22,17 @@ from mapper.search.space import Order, depth_choices
 
 @dataclass(frozen=True)
 class _Needs:
-    """Bytes by memory of every cell, over all templates; ``moved``: each template's traffic, ``shape`` of the grid."""
+    """Bytes by memory of every cell, over all templates; ``moved``: each template's grid and traffic."""
 
     by_level: Mapping[str, Reals]
-    moved: Sequence[Mapping[str, Traffic]]
-    shape: tuple[int, ...]
+    moved: Sequence[tuple[Grid, Mapping[str, Traffic]]]
 
     def largest(self, problem: Problem, level: str, index: int) -> tuple[float, str, str, int]:
         """(bytes, tensor, operand, slots) of the operand that needs most of ``level`` in a cell."""
-        template, *cell = (int(i) for i in np.unravel_index(index, (len(self.moved), *self.shape)))
-        moved = self.moved[template]
+        ends = np.cumsum([grid.size for grid, _ in self.moved])
+        template = int(np.searchsorted(ends, index, side="right"))
+        grid, moved = self.moved[template]
+        cell = [int(i) for i in np.unravel_index(index - int(ends[template]) + grid.size, grid.shape)]
         found = []
         for plan in problem.operands:
             if plan.level == level:
@@ -40,9 +41,10 @@ class _Needs:
         return max(found)
 
 
-def reason(grid: Grid, orders: Sequence[Order], architecture: Architecture) -> str:
-    """Which tensor fits which memory at no tiles in these loop orders, and what would do; '' when some fits."""
-    problem, all_needs = grid.problem, _needs(grid, orders)
+def reason(problem: Problem, grids: Sequence[tuple[Grid, Sequence[Order]]], architecture: Architecture) -> str:
+    """Which tensor fits which memory at no tiles of these grids in these loop orders, and what would do; '' when some
+    fits."""
+    all_needs = _needs(problem, grids)
     over = {level: need - problem.capacity[level] for level, need in all_needs.by_level.items()}
     excess = sum((np.maximum(extra, 0.0) for extra in over.values()), np.zeros(()))
     if float(excess.min()) <= 0.0:
@@ -63,18 +65,19 @@ def reason(grid: Grid, orders: Sequence[Order], architecture: Architecture) -> s
     )
 
 
-def _needs(grid: Grid, orders: Sequence[Order]) -> _Needs:
+def _needs(problem: Problem, grids: Sequence[tuple[Grid, Sequence[Order]]]) -> _Needs:
     moved = [
-        {plan.name: grid.traffic(plan, order, kept[plan.name]) for plan in grid.problem.operands}
+        (grid, {plan.name: grid.traffic(plan, order, kept[plan.name]) for plan in problem.operands})
+        for grid, orders in grids
         for order in orders
         for kept in depth_choices(grid, order)
     ]
-    held = [held_bytes(grid.problem, flows) for flows in moved]
+    held = [(grid, held_bytes(problem, flows)) for grid, flows in moved]
     whole = {
-        level: np.concatenate([np.ravel(np.broadcast_to(need[level], grid.shape)) for need in held])
-        for level in held[0]
+        level: np.concatenate([np.ravel(np.broadcast_to(need[level], grid.shape)) for grid, need in held])
+        for level in held[0][1]
     }
-    return _Needs(whole, moved, grid.shape)
+    return _Needs(whole, moved)
 
 
 def _least_alone(over: Mapping[str, Reals], level: str) -> int | None:

@@ -4,6 +4,7 @@ Group orders have batch outermost and the reduction innermost (partial sums neve
 ``candidates``; each operand is kept below any group that moves it or above all loops. Where operands are staged in
 memories further out, rows or columns may run in strips outside the other group, and sums in strips; stages of inputs
 are kept as the inputs are, that of the output below all groups that move it or the first, the bias with the weights.
+Where whole reductions leave too little room, filter taps are cut too.
 """
 
 from __future__ import annotations

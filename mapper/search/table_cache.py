@@ -123,16 +123,16 @@ class _Shelf:
 _shelf = _Shelf()
 
 
-def tables(problem: Problem, chip: ChipCosts, rules: Rules, strips: str = "", plain: Grid | None = None) -> Tables:
-    """The tables of a problem; ``strips``, ``plain`` as of ``build_grid``."""
+def tables(problem: Problem, chip: ChipCosts, rules: Rules, variant: str = "", plain: Grid | None = None) -> Tables:
+    """The tables of a problem; ``variant``, ``plain`` as of ``build_grid``."""
     free = replace(rules, place="") if rules else ""
-    key = digest([*content(problem), sides(problem, chip.architecture), free, strips])
+    key = digest([*content(problem), sides(problem, chip.architecture), free, variant])
     kept = _shelf.tables
     if key not in kept:
         room = _shelf.most_bytes - kept_bytes()
         while kept and room < 0:
             room += kept.popitem(last=False)[1].size_bytes
-        kept[key] = Tables(build_grid(problem, chip.architecture, rules, strips, plain))
+        kept[key] = Tables(build_grid(problem, chip.architecture, rules, variant, plain))
     kept.move_to_end(key)
     return kept[key].of(problem)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archsim.base.errors import MappingError
 from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import TAPS, Grid, Reals, Traffic, sides
 from mapper.cost.grid import Cells as GridCells
-from mapper.cost.grid import Grid, Reals, Traffic
 from mapper.cost.grid_cost import Cells, Costs
 from mapper.cost.unit_cycles import Work
 from mapper.problem.constraints import FREE, Rules, group_orders, no_order
@@ -93,8 +95,7 @@ class Space:
 
     def empty(self) -> MappingError:
         """Why no cell of any template is legal: too little room, or rules that leave none."""
-        tables, _, orders = self.grids[0]
-        told = reason(tables.grid, orders, self.chip.architecture)
+        told = reason(self.problem, [(tables.grid, orders) for tables, _, orders in self.grids], self.chip.architecture)
         if not self.rules:
             return MappingError(told or f"layer '{self.problem.layer.name}': no mapping is legal")
         left = told or f"layer '{self.problem.layer.name}': what fits fetches {_again(self.rules)} more than once"
@@ -112,22 +113,40 @@ def open_space(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rul
         raise no_order(problem, rules)
     known = tables(problem, chip, rules)
     legal = known.feasible(tuple(orders))
-    if not legal.any():
-        told = reason(known.grid, orders, chip.architecture)
+    wanted = _variants(known.grid, legal, sides(problem, chip.architecture)[1])
+    beside = [(tables(problem, chip, rules, variant, known.grid), found) for variant, found in wanted.items()]
+    all_tables = [(known, ORDERS), *beside]
+    grids = tuple(_opened(problem, chip, dtypes, rules, all_tables))
+    if not grids:
+        all_grids = [(found.grid, group_orders(problem, which, rules)) for found, which in all_tables]
+        told = reason(problem, [each for each in all_grids if each[1]], chip.architecture)
         raise MappingError(f"{rules.place}: {told}" if rules else told)
-    plain = (known, known.work(chip, dtypes, legal), tuple(orders))
-    return Space(problem, chip, rules, (plain, *_striped(problem, chip, dtypes, rules, known.grid)))
+    return Space(problem, chip, rules, grids)
 
 
-def _striped(
-    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules, known: Grid
+def _variants(plain: Grid, legal: NDArray[np.bool_], cols: int) -> dict[str, tuple[Order, ...]]:
+    """Beside the plain grid those with strips, where an operand is staged, and with filter taps that are cut, where no
+    ``legal`` cell has a whole reduction of as many outputs as the array has columns."""
+    problem = plain.problem
+    wanted = dict(STRIPED) if any(plan.beyond for plan in problem.operands) else {}
+    outputs = [prod(cut.tiles[dim] for dim in problem.groups["N"]) for cut in plain.cuts["N"]]
+    full = [number for number, size in enumerate(outputs) if size >= min(cols, outputs[0])]
+    if problem.taps and not legal[:, :, full, 0].any():
+        wanted[TAPS] = ORDERS
+    return wanted
+
+
+def _opened(
+    problem: Problem,
+    chip: ChipCosts,
+    dtypes: Mapping[str, str],
+    rules: Rules,
+    wanted: Sequence[tuple[Tables, tuple[Order, ...]]],
 ) -> Iterator[tuple[Tables, Work, tuple[Order, ...]]]:
-    """The grids with strips, where an operand is staged."""
-    staged = any(plan.beyond for plan in problem.operands)
-    for group, all_orders in STRIPED.items() if staged else ():
+    """The grids that have cells which may be legal, with the loop orders that obey the rules."""
+    for found, all_orders in wanted:
         orders = tuple(group_orders(problem, all_orders, rules))
         if not orders:
             continue
-        found = tables(problem, chip, rules, group, known)
-        if found.grid.cuts[group] and (legal := found.feasible(orders)).any():
+        if found.grid.size and (legal := found.feasible(orders)).any():
             yield found, found.work(chip, dtypes, legal), orders

@@ -92,7 +92,7 @@ def test_no_mapping_is_below_the_bounds_of_a_constraint(seed: int) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_dim_that_is_cut_may_be_left_out(name: str) -> None:
     """An axis that may spread nothing has one PE at work in it, or the layer is refused by name."""
-    _, workload = random_net(7)
+    _, workload = random_net(0)  # its first layer has groups of several channels, whose reduction is never cut
     chip = small_chip(1 << 16, 1 << 14, dataflow=name)
     layer = next(layer for layer in workload.layers if layer.kind == "matmul")
     for axis, dims in laid(layer, chip).items():

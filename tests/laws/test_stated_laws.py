@@ -67,7 +67,7 @@ def tree(draw: random.Random, layer: Layer) -> LayerMapping:
         return [Loop(dim, draw.randrange(1, layer.dims[dim] + 1)) for dim in some]
 
     outer = loops([dim for dim in layer.dims if dim in out and layer.dims[dim] > 1])
-    inner = loops([dim for dim in ("c",) if layer.dims.get(dim, 1) > 1])
+    inner = loops([dim for dim in ("c", "r", "s") if layer.dims.get(dim, 1) > 1])
     nodes: list[tuple[str, str] | MapNode] = [*outer, ("out", "l1"), ("acc", "acc"), *inner]
     for operand in layer.inputs:
         nodes.insert(draw.randrange(len(nodes) + 1), (operand.name, "l1"))

@@ -62,7 +62,7 @@ def test_the_size_that_would_do_does_and_less_does_not(seed: int, l1: int, acc: 
 def test_two_memories_that_are_both_too_small_are_named_together() -> None:
     workload = conv(2).done("y")
     with pytest.raises(MappingError, match=r"acc of \S+ \S+ and l1 of \S+ \S+ would do together$") as caught:
-        compile_model(workload, sized(64, 24, 1))
+        compile_model(workload, sized(32, 24, 1))
     sizes = dict(re.findall(r"(acc|l1) of (\S+ \w+)", str(caught.value)))
     both = {name: parse_whole(text, SIZE) for name, text in sizes.items()}
     compile_model(workload, sized(both["l1"], both["acc"], 1))
@@ -70,12 +70,12 @@ def test_two_memories_that_are_both_too_small_are_named_together() -> None:
 
 def test_the_message_names_layer_tensor_memory_and_bytes() -> None:
     with pytest.raises(MappingError) as caught:
-        compile_model(conv(2).done("y"), sized(64, 1 << 12, 1))
+        compile_model(conv(2).done("y"), sized(32, 1 << 12, 1))
     text = str(caught.value)
     assert re.search(
         r"layer 'conv_y' \(Conv\): no tiling fits 'l1' of chip 'small': the smallest needs \d+ bytes", text
     )
-    assert re.search(r"of which \d+ for tensor '[\w.]+' \(\w+, \d slots?\); it has 40 of 64 bytes free; l1 of ", text)
+    assert re.search(r"of which \d+ for tensor '[\w.]+' \(\w+, \d slots?\); it has 8 of 32 bytes free; l1 of ", text)
 
 
 @given(st.integers(0, 1 << 20), st.integers(0, 6), st.integers(1, 9), st.booleans())
@@ -136,6 +136,6 @@ def test_a_failed_search_is_told_alike_by_any_number_of_workers() -> None:
     messages = []
     for workers in (1, 2):
         with pytest.raises(MappingError) as caught:
-            compile_model(net.done("z"), sized(96, 1 << 12, 1), Options(workers=workers))
+            compile_model(net.done("z"), sized(32, 1 << 12, 1), Options(workers=workers))
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
