@@ -16,6 +16,8 @@ from archsim.base.caches import switch_off
 if TYPE_CHECKING:
     from archsim.lab.run.job import Job
 
+KEYS_AND_VALUES = ("--set", "--parameter")  # options of which one may have several
+
 
 class ObjectiveChoice(StrEnum):
     """What the mapper minimises."""
@@ -77,12 +79,32 @@ class VerifyNumbers(StrEnum):
     INT = "int"
 
 
+def each_of_its_own(args: Sequence[str]) -> list[str]:
+    """Words of a command line in which ``--set a=1 b=2`` stands as ``--set a=1 --set b=2``."""
+    found: list[str] = []
+    option = ""
+    for at, word in enumerate(args):
+        if word in KEYS_AND_VALUES:
+            option = word
+        elif option and args[at - 1] != option:
+            if "=" not in word or word.startswith("-"):
+                option = ""
+            else:
+                found.append(option)
+        found.append(word)
+    return found
+
+
 class CommandGroup(TyperGroup):
     """Commands in the order they are written."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names in the order of their definitions."""
         return list(self.commands)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Options of keys and values take one or more of them."""
+        return super().parse_args(ctx, each_of_its_own(args))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; what is wrong with an option is said without the words of the library that found it."""
@@ -102,7 +124,7 @@ DtypeOption = Annotated[
     typer.Option(metavar="DTYPE", help="Number format: int8, bf16, or by role, w=int8,a=bf16. Default: the chip's."),
 ]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set a key of the chip; repeatable.")
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE...", help="Set keys of the chip; repeatable.")
 ]
 UnsupportedOption = Annotated[
     UnsupportedChoice, typer.Option(help="Refuse operators that are not known, or run them on the host.")
@@ -115,7 +137,7 @@ LookupsOption = Annotated[
 ]
 ParameterOption = Annotated[
     list[str] | None,
-    typer.Option("--parameter", metavar="NAME=N", help="Set a parameter of a workload file; repeatable."),
+    typer.Option("--parameter", metavar="NAME=N...", help="Set parameters of a workload file; repeatable."),
 ]
 MappingOption = Annotated[
     Path | None, typer.Option("--mapping", metavar="FILE", help="Take what a mapping file states; search the rest.")

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 from fixtures_result import make_result
+from typer.testing import CliRunner
 
 import archsim
 from archsim.base.caches import folder
 from archsim.base.errors import ConfigError, NotBuiltError
 from archsim.cli.app import app, main
 from archsim.cli.noc import _links
+from archsim.cli.options import each_of_its_own
 from archsim.lab.files import show
 from archsim.lab.kit.options import Requirement, parse_dtypes, parse_lookups, parse_parameters, public_keys, scalars
 from archsim.lab.run.job import Job, build
@@ -74,6 +76,43 @@ def test_parameters() -> None:
     ]:
         with pytest.raises(ConfigError, match=message):
             parse_parameters(texts)
+
+
+def test_one_option_takes_several_keys_and_values() -> None:
+    """Up to the next option or a word without '='; stated apart they mean the same."""
+    line = [
+        "run",
+        "bert_base",
+        "--parameter",
+        "seq=32",
+        "layers=1",
+        "--on",
+        "x=y",
+        "--set",
+        "a.b=1",
+        "c=2",
+        "more",
+        "d=3",
+    ]
+    assert each_of_its_own(line) == [
+        *["run", "bert_base", "--parameter", "seq=32", "--parameter", "layers=1", "--on", "x=y"],
+        *["--set", "a.b=1", "--set", "c=2", "more", "d=3"],
+    ]
+    assert each_of_its_own(["run", "--set", "--parameter"]) == ["run", "--set", "--parameter"]
+    asked = [
+        "map",
+        "bert_base",
+        "--on",
+        "edge_npu",
+        "--no-net",
+        "--parameter",
+        "seq=32",
+        "layers=1",
+        "hidden=64",
+        "heads=2",
+    ]
+    said = CliRunner().invoke(app, [*asked, "vocabulary=50", "--set", "l1.size=2 MiB", "dram.channels=2"])
+    assert said.exit_code == 0, said.output
 
 
 def test_parameters_reach_the_model_and_are_refused_where_they_have_no_meaning() -> None:
