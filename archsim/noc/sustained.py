@@ -15,7 +15,9 @@ from archsim.sim.messages import Message, MessageBatch
 from archsim.spec.network import Noc
 
 MEASURED = MeasuredModel(
-    "noc", "networks", ("archsim.noc", "archsim.facts.noc", "archsim.spec.topology", "archsim.sim.clock")
+    "noc",
+    "networks",
+    ("archsim.noc", "archsim.facts.noc", "archsim.spec", "archsim.sim", "archsim.base.served"),
 )
 MESSAGES = 64  # of a port
 LEAST_ROUNDS = 4  # in each of which every core has a message

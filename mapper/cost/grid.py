@@ -30,12 +30,13 @@ TAPS = "taps"
 @dataclass(frozen=True)
 class Grid:
     """Cuts per group, the same with what they mean for operands (``parts``, per group or its strips), and the geometry
-    they come from."""
+    they come from; ``variant`` as of ``build_grid``."""
 
     problem: Problem
     geometry: Geometry
     cuts: Mapping[str, list[Cut]]
     parts: Mapping[str, GroupCuts]
+    variant: str = ""
     _traffic: dict[tuple[str, tuple[str, ...], int], Traffic] = field(default_factory=dict, repr=False)
     _slots: dict[tuple[str, frozenset[str]], tuple[Reals, Reals]] = field(default_factory=dict, repr=False)
 
@@ -89,14 +90,14 @@ def build_grid(
     if variant == TAPS:
         cut = tapped(problem, _multiples(problem, architecture)["K"], plain.geometry.sliding, rules)
         own = {"K": GroupCuts(plain.geometry, "K", cut)}
-        return Grid(problem, plain.geometry, {**plain.cuts, "K": cut}, {**plain.parts, **own})
+        return Grid(problem, plain.geometry, {**plain.cuts, "K": cut}, {**plain.parts, **own}, variant)
     return _in_strips(plain, variant) if variant else plain
 
 
 def _in_strips(plain: Grid, strips: str) -> Grid:
     """The same with the loops of a group in strips."""
     problem = plain.problem
-    geo, made = plain.geometry, striped(plain.cuts[strips], problem.dims)
+    geo, made = plain.geometry, striped(plain.cuts[strips], problem)
     outer = [cut.strips(problem.dims, problem.groups[strips]) for cut in made]
     own = {strips: GroupCuts(geo, strips, made), f"{strips}{STRIPS}": GroupCuts(geo, strips, outer)}
     return Grid(problem, geo, {**plain.cuts, strips: made}, {**plain.parts, **own})
@@ -157,8 +158,12 @@ class Traffic:
 
     def at(self, cells: Cells) -> Flow:
         """The traffic in some cells, by their indices along each group."""
-        fields = (self.filled, self.touched, self.first, self.moves, self.run)
-        return Flow(*[cells.of(field) for field in fields])
+        return Flow(*cells.rows(self._flow))
+
+    @cached_property
+    def _flow(self) -> Reals:
+        """The fields of a ``Flow``, one behind the other, each as large as all together."""
+        return np.stack(np.broadcast_arrays(self.filled, self.touched, self.first, self.moves, self.run))
 
 
 class Cells:
@@ -168,15 +173,32 @@ class Cells:
         self.places = np.unravel_index(numbers, shape)
         self._size = numbers.shape
         self._along: dict[tuple[int, ...], tuple[Any, ...]] = {}
+        self._alike: dict[Any, NDArray[Any]] = {}
 
     def of(self, figure: NDArray[Any]) -> NDArray[Any]:
-        """A figure that broadcasts over the grid, in these cells: (n,)."""
-        shape = figure.shape
+        """A figure that broadcasts over the grid, in these cells: (n,); for reading alone."""
+        if figure.size == 1:
+            value = figure.item()
+            if value not in self._alike:
+                self._alike[value] = np.full(self._size, value)
+            return self._alike[value]
+        found: NDArray[Any] = figure[self._places(figure.shape)]
+        return found
+
+    def rows(self, figures: NDArray[Any]) -> NDArray[Any]:
+        """Several figures, one behind the other, in these cells: (figures, n)."""
+        shape = figures.shape[1:]
+        if not shape or figures.size == len(figures):
+            return np.broadcast_to(figures.reshape(-1, 1), (len(figures), *self._size))
+        found: NDArray[Any] = figures[:, *self._places(shape)]
+        return found
+
+    def _places(self, shape: tuple[int, ...]) -> tuple[Any, ...]:
+        """The indices of the cells in what broadcasts over the grid."""
         if shape not in self._along:
-            sizes = zip(self.places, shape, strict=True) if shape else ()
+            sizes = zip(self.places, shape, strict=True)
             self._along[shape] = tuple([at if size > 1 else 0 for at, size in sizes])
-        found: NDArray[Any] = figure[self._along[shape]]
-        return found if found.shape == self._size else np.full(self._size, found)
+        return self._along[shape]
 
 
 def at(figure: NDArray[Any], cell: Sequence[int]) -> Any:

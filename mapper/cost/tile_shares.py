@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from archsim.base.arrays import IntArray
 from mapper.cost.tile_classes import TileClasses, tile_classes
 from mapper.problem.cuts import Cut
-from mapper.problem.geometry import WHOLE, Component, components, sums
+from mapper.problem.geometry import UNCUT, Component, components, sums
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
@@ -109,7 +109,12 @@ class TapCuts:
     which ones each cut has (``at``)."""
 
     tiles: tuple[Mapping[str, int], ...]
-    at: IntArray
+    at: tuple[int, ...]
+
+    @cached_property
+    def content(self) -> tuple[object, ...]:
+        """What tells them from others."""
+        return tuple(tuple(tiles.items()) for tiles in self.tiles), self.at
 
 
 def tap_cuts(problem: Problem, made: Sequence[Cut]) -> TapCuts | None:
@@ -117,11 +122,11 @@ def tap_cuts(problem: Problem, made: Sequence[Cut]) -> TapCuts | None:
     found = [
         {tap: cut.tiles[tap] for tap in sorted(problem.taps) if cut.tiles[tap] < problem.dims[tap]} for cut in made
     ]
-    different: list[Mapping[str, int]] = [WHOLE]
+    different: list[Mapping[str, int]] = [UNCUT]
     different += [each for number, each in enumerate(found) if each and each not in found[:number]]
     if len(different) == 1:
         return None
-    return TapCuts(tuple(different), np.array([different.index(each) for each in found], dtype=np.int64))
+    return TapCuts(tuple(different), tuple(different.index(each) for each in found))
 
 
 class GroupCuts:
@@ -134,18 +139,18 @@ class GroupCuts:
         self._looped = frozenset(dim for cut in made for dim, _ in cut.loops)
         self._tiles = {dim: [cut.tiles[dim] for cut in made] for dim in self._looped}
         self._repeats: dict[frozenset[str], tuple[list[int], list[int], list[bool]]] = {}
-        self._shares: dict[tuple[str, bool], Shares] = {}
+        self._shares: dict[tuple[str, object], Shares] = {}
 
     def shares(self, plan: OperandPlan, taps: TapCuts | None = None) -> Shares:
         """The group's part in an operand under each cut; ``taps``: how loops outside its tiles cut the filter taps."""
-        key = plan.name, taps is not None
+        key = plan.name, taps.content if taps is not None else None
         if key not in self._shares:
-            self._shares[key] = self._of(plan, taps)
+            parts = self._geo.group_parts(plan, self._group)
+            moved = taps is not None and self._group != "K" and _has_taps(parts, taps)
+            self._shares[key] = self._of(plan, parts, taps if moved else None)
         return self._shares[key]
 
-    def _of(self, plan: OperandPlan, cut: TapCuts | None) -> Shares:
-        parts = self._geo.group_parts(plan, self._group)
-        taps = cut if cut is not None and self._group != "K" and _has_taps(parts, cut) else None
+    def _of(self, plan: OperandPlan, parts: Sequence[Component], taps: TapCuts | None) -> Shares:
         whole = [_summed(part, self._geo, None) for part in parts]
         plain = self._totals(parts, {}, taps)
         slid = plain
@@ -191,7 +196,7 @@ class GroupCuts:
         if taps is None:
             return self._column(figures[0])
         shape = [len(taps.at) if name == "K" else size for name, size in zip(GROUPS, self._shape, strict=True)]
-        return figures[taps.at].T.astype(np.float64).reshape(shape)
+        return figures[list(taps.at)].T.astype(np.float64).reshape(shape)
 
     def _slides(self, part: Component) -> bool:
         return part.tiled_dim(self._geo.problem.beside) == self._geo.sliding
@@ -207,41 +212,41 @@ class GroupCuts:
 
     def _sizes(self, parts: Sequence[Component], taps: TapCuts | None) -> IntArray:
         """(tiles of taps, n) Elements of a slot."""
-        along = taps.tiles if taps is not None else (WHOLE,)
+        along = taps.tiles if taps is not None else (UNCUT,)
         found = np.ones((len(along), len(self.made)), dtype=np.int64)
         for part in parts:
             last = np.zeros((len(along), len(self.made)), dtype=np.int64)
             for dim, coef in part.terms:
                 extent = self._geo.problem.dims[dim]
-                tiles = np.array(self._tiles.get(dim, extent)) - 1
-                beside = np.array([[tap[dim] - extent if dim in tap else 0] for tap in along])
-                last = last + coef * (tiles + beside)
+                tiles = np.array(self._tiles.get(dim, extent))
+                fewer = np.array([[tap[dim] - extent if dim in tap else 0] for tap in along])
+                last = last + coef * (tiles - 1 + fewer)
             found = found * (last + 1)
         return found
 
     def _totals(self, parts: Sequence[Component], slid: Mapping[int, int], taps: TapCuts | None) -> IntArray:
         """(tiles of taps, n, 3) Filled, touched and touched by the first of all tiles under each cut, where windows
         slide under those that are ``slid``, in strips, and no taps are cut."""
-        along = taps.tiles if taps is not None else (WHOLE,)
+        along = taps.tiles if taps is not None else (UNCUT,)
         found = np.ones((len(along), len(self.made), 3), dtype=np.int64)
         for part in parts:
-            for number, cut in enumerate(along):
-                own = part.taps(cut, None)
+            for number, tiles in enumerate(along):
+                own = part.taps(tiles, None)
                 sliding = slid if self._slides(part) and not own else {}
                 found[number] *= np.array(self._sums(part, sliding, own), dtype=np.int64)
         return found
 
-    def _sums(self, part: Component, slid: Mapping[int, int], beside: Mapping[str, int]) -> list[tuple[int, int, int]]:
-        """The same of one component, with what is cut ``beside`` the dim that its tiles follow."""
+    def _sums(self, part: Component, slid: Mapping[int, int], taps: Mapping[str, int]) -> list[tuple[int, int, int]]:
+        """The same of one component, with ``taps`` that are cut beside the dim that its tiles follow."""
         geo, problem = self._geo, self._geo.problem
         dim = part.tiled_dim(problem.beside)
         own = [name for name, _ in part.terms if name in problem.taps and name in self._tiles]
         if own:
             return [_summed(part, geo, None, taps=part.taps(cut.tiles, None)) for cut in self.made]
         if dim is None or dim not in self._tiles:
-            return [_summed(part, geo, None, taps=beside)]
+            return [_summed(part, geo, None, taps=taps)]
         extent, tiles = problem.dims[dim], self._tiles[dim]
-        by_tile = {tile: _summed(part, geo, dim if tile < extent else None, tile, taps=beside) for tile in set(tiles)}
+        by_tile = {tile: _summed(part, geo, dim if tile < extent else None, tile, taps=taps) for tile in set(tiles)}
         found = [by_tile[tile] for tile in tiles]
         for number, strip in slid.items():
             found[number] = _summed(part, geo, dim, tiles[number], strip)
@@ -282,7 +287,7 @@ def _summed(
     dim: str | None,
     tile: int = 0,
     strip: int = 0,
-    taps: Mapping[str, int] = WHOLE,
+    taps: Mapping[str, int] = UNCUT,
 ) -> tuple[int, int, int]:
     """(filled, touched, touched by the first) of all tiles; in ``strip`` they slide (0: they do not). ``taps``: those
     that are cut, beside ``dim``."""

@@ -63,6 +63,15 @@ class Spent(NamedTuple):
     stretched: float
 
 
+def _turns(frame: FirstTurn, at: int, command: Command) -> int:
+    """In how many iterations of a loop a command runs, of those outside one: in all, the first, or all others."""
+    trips, var = frame.trips(at), frame.vars[at]
+    for edge in command.when:
+        if edge.var == var:
+            trips = trips - 1 if edge.negated else 1
+    return trips
+
+
 Ratio = tuple[int, int]  # of whole numbers, as it comes
 Asked = tuple[tuple[str, str], Spent]  # what works for a command, and how long
 
@@ -93,7 +102,7 @@ class Collisions:
         """Of a mapping of the problem."""
         frame, spent = self.frame(mapping), dict[tuple[str, str], list[float]]()
         for item in commands(frame):
-            runs = prod([frame.trips(at) for at in range(frame.spread, item.depth)])
+            runs = prod([_turns(frame, at, item.command) for at in range(frame.spread, item.depth)])
             for who, (without, stretched) in self.seconds(item):
                 before = spent.setdefault(who, [0.0, 0.0])
                 before[0] += runs * without

@@ -103,14 +103,14 @@ def _rounds(cut: Cut, problem: Problem, multiple: int) -> bool:
     return multiple > 1 and prod(cut.tiles[dim] for dim in problem.groups["K"]) >= multiple
 
 
-def striped(found: list[Cut], dims: Mapping[str, int]) -> list[Cut]:
-    """The cuts whose outermost loop runs in strips."""
-    return [
-        replace(cut, strip=(cut.loops[0][0], count * cut.loops[0][1]))
-        for cut in found
-        if cut.loops
-        for count in _counts(-(-dims[cut.loops[0][0]] // cut.loops[0][1]))
-    ]
+def striped(found: list[Cut], problem: Problem) -> list[Cut]:
+    """The cuts whose outermost loop, but over filter taps, runs in strips."""
+    made: list[Cut] = []
+    for cut in found:
+        dim, tile = next((loop for loop in cut.loops if loop[0] not in problem.taps), ("", 1))
+        tiles = -(-problem.dims[dim] // tile) if dim else 1
+        made += [replace(cut, strip=(dim, count * tile)) for count in _counts(tiles)]
+    return made
 
 
 def _counts(tiles: int) -> list[int]:

@@ -19,7 +19,7 @@ from mapper.problem.strides import Padding, padding
 
 Counts = NDArray[np.int64]
 Terms = tuple[tuple[str, int], ...]  # of a sum over dims: each with how far one index of it moves on
-WHOLE: Mapping[str, int] = MappingProxyType({})  # filter taps of which none are cut
+UNCUT: Mapping[str, int] = MappingProxyType({})  # filter taps of which none are cut
 SPLITS = 4096  # axes whose components are remembered: those of a model's layers, from one design to the next
 
 
@@ -126,7 +126,7 @@ def ranges(
     sliding: bool,
     strip: int = 0,
     reach: int = 0,
-    taps: Mapping[str, int] = WHOLE,
+    taps: Mapping[str, int] = UNCUT,
 ) -> tuple[Counts, Counts]:
     """(filled, touched) positions of each tile along ``dim`` (None: there is one), and along ``taps`` that are cut
     beside it into tiles of so many, (n,) each: filled includes padding, touched lies inside the tensor.
@@ -154,7 +154,7 @@ def sums(
     tile: int,
     dims: Mapping[str, int],
     strip: int = 0,
-    taps: Mapping[str, int] = WHOLE,
+    taps: Mapping[str, int] = UNCUT,
 ) -> tuple[int, int, int]:
     """(filled, touched, touched by the first) of all tiles of ``ranges``, which slide in strips of ``strip`` (0: they
     do not)."""

@@ -80,12 +80,16 @@ class Problem:
     stores: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
     _named: Mapping[str, OperandPlan] = field(init=False, repr=False, compare=False)
     _content: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
+    _shared: dict[tuple[str, str], float] = field(init=False, repr=False, compare=False)
+    _copies: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Work out what is asked again and again."""
         inwards = [plan for plan in self.operands if plan.operand not in (OUT, ACC)]
         outwards = [plan for plan in self.operands if plan.operand == OUT and not plan.resident]
         object.__setattr__(self, "beside", self.whole | self.taps)
+        object.__setattr__(self, "_shared", {})
+        object.__setattr__(self, "_copies", {})
         object.__setattr__(self, "_named", {plan.name: plan for plan in self.operands})
         object.__setattr__(self, "loads", tuple([plan for plan in inwards if plan.buffered and not plan.resident]))
         object.__setattr__(self, "stores", tuple(sorted(outwards, key=lambda plan: -plan.edge)))
@@ -101,10 +105,15 @@ class Problem:
         memory of its own, or from one out of which each reads for itself, every core moves by itself."""
         if self.spread is None:
             return 1
-        alone = plan.home not in self.spread.shared or plan.home in self.spread.apart
+        if plan.name not in self._copies:
+            self._copies[plan.name] = self._copied(plan, self.spread)
+        return self._copies[plan.name]
+
+    def _copied(self, plan: OperandPlan, spread: Spread) -> int:
+        alone = plan.home not in spread.shared or plan.home in spread.apart
         within = alone and plan.operand != OUT
         if self.engine == "copy" or plan.rows is not None or plan.name == ACC or within:
-            return self.spread.cores
+            return spread.cores
         return self.different(plan)
 
     def different(self, plan: OperandPlan) -> int:
@@ -138,7 +147,10 @@ class Problem:
         """The same of bytes that cores move in all, where some have less than the first: what counts in bounds."""
         if self.spread is None or memory not in self.spread.shared:
             return 1.0
-        return prod(self.layer.dims[dim] / tile for dim, tile in self._moved_apart(plan))
+        key = plan.name, memory
+        if key not in self._shared:
+            self._shared[key] = prod(self.layer.dims[dim] / tile for dim, tile in self._moved_apart(plan))
+        return self._shared[key]
 
     def _moved_apart(self, plan: OperandPlan) -> Iterator[tuple[str, int]]:
         """Of the loops that spread the layer those whose iterations each move an operand: all where every core does
@@ -194,7 +206,7 @@ def _content(problem: Problem) -> list[object]:
         problem.engine,
         sorted(problem.dims.items()),
         list(problem.dims),
-        (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.kind),
+        (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.kind, problem.windows),
         [replace(plan, tensor="") for plan in problem.operands],
         [(step.passes, step.slow) for step in layer.steps],
     ]
@@ -286,25 +298,36 @@ def filter_taps(layer: Layer) -> frozenset[str]:
     if layer.kind != "matmul":
         return frozenset()
     coupled, found = _coupled(layer), set(layer.k) - set(layer.whole)
-    for operand in (*layer.inputs, layer.output):
-        for axis in operand.axes:
-            moving = [dim for dim, _ in axis.terms if layer.dims[dim] > 1]
-            if len(moving) > 1 and coupled.issuperset(moving):
-                found -= set(moving)
+    for moving in _shared_axes(layer):
+        if coupled.issuperset(moving):
+            found -= set(moving)
     return frozenset(found & coupled) - inside_rows(layer)
 
 
 def _coupled(layer: Layer) -> frozenset[str]:
     """Dims that share an axis with a larger one: filter taps beside the output position."""
     small: set[str] = set()
+    for moving in _shared_axes(layer):
+        reductions = [dim for dim in moving if dim in _reductions(layer)]
+        others = sorted(set(moving) - set(reductions), key=lambda dim: (layer.dims[dim], dim))
+        small.update(reductions, others[:-1])
+    return frozenset(small)
+
+
+def _shared_axes(layer: Layer) -> Iterator[list[str]]:
+    """The dims of each axis that has several; without the groups that stand apart on an axis of channels."""
     for operand in (*layer.inputs, layer.output):
         for axis in operand.axes:
-            moving = [dim for dim, _ in axis.terms if layer.dims[dim] > 1]
+            moving = sorted(((coef, dim) for dim, coef in axis.terms if layer.dims[dim] > 1), reverse=True)
+            while moving and moving[0][1] in layer.batch and moving[0][0] > _span(moving[1:], layer):
+                moving = moving[1:]
             if len(moving) > 1:
-                reductions = [dim for dim in moving if dim in _reductions(layer)]
-                keep = reductions or sorted(moving, key=lambda dim: (layer.dims[dim], dim))[:-1]
-                small.update(keep)
-    return frozenset(small)
+                yield [dim for _, dim in moving]
+
+
+def _span(moving: list[tuple[int, str]], layer: Layer) -> int:
+    """From the first position to the last one of some dims of an axis."""
+    return sum(coef * (layer.dims[dim] - 1) for coef, dim in moving)
 
 
 def _reductions(layer: Layer) -> frozenset[str]:

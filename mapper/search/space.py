@@ -1,10 +1,10 @@
 """The space that every search looks at: loop orders, depths of every Keep, cells of the tiling grid; and its mappings.
 
 Group orders have batch outermost and the reduction innermost (partial sums never leave the accumulators); cuts as in
-``candidates``; each operand is kept below any group that moves it or above all loops. Where operands are staged in
-memories further out, rows or columns may run in strips outside the other group, and sums in strips; stages of inputs
-are kept as the inputs are, that of the output below all groups that move it or the first, the bias with the weights.
-Where whole reductions leave too little room, filter taps are cut too.
+``mapper.problem.cuts``; each operand is kept below any group that moves it or above all loops. Where operands are
+staged in memories further out, rows or columns may run in strips outside the other group, and sums in strips; stages of
+inputs are kept as the inputs are, that of the output below all groups that move it or the first, the bias with the
+weights. A grid of its own has filter taps that are cut.
 """
 
 from __future__ import annotations

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from archsim.base.errors import MappingError
 from mapper.cost.chip_rates import ChipCosts
-from mapper.cost.grid import TAPS, Grid, Reals, Traffic, sides
+from mapper.cost.grid import TAPS, Grid, Reals, Traffic
 from mapper.cost.grid import Cells as GridCells
 from mapper.cost.grid_cost import Cells, Costs
 from mapper.cost.unit_cycles import Work
@@ -49,20 +47,23 @@ class Template:
 
 @dataclass(frozen=True)
 class Space:
-    """A problem's grids on a chip, each with the units' work in every cell that may be legal and its loop orders."""
+    """A problem's grids on a chip, each with the units' work in every cell that may be legal and its loop orders;
+    ``asked``: those too in which no cell is."""
 
     problem: Problem
     chip: ChipCosts
     rules: Rules
     grids: tuple[tuple[Tables, Work, tuple[Order, ...]], ...]
+    asked: tuple[tuple[Grid, tuple[Order, ...]], ...]
 
     def templates(self) -> list[Template]:
-        """All templates."""
+        """All templates; where filter taps are cut those in which that makes tiles of weights smaller."""
         return [
             Template(tables, done, order, kept)
             for tables, done, orders in self.grids
             for order in orders
             for kept in tables.depths(order)
+            if tables.grid.variant != TAPS or kept["b"] == len(order)
         ]
 
     def legal(self, template: Template) -> Cells:
@@ -95,7 +96,7 @@ class Space:
 
     def empty(self) -> MappingError:
         """Why no cell of any template is legal: too little room, or rules that leave none."""
-        told = reason(self.problem, [(tables.grid, orders) for tables, _, orders in self.grids], self.chip.architecture)
+        told = reason(self.problem, self.asked, self.chip.architecture)
         if not self.rules:
             return MappingError(told or f"layer '{self.problem.layer.name}': no mapping is legal")
         left = told or f"layer '{self.problem.layer.name}': what fits fetches {_again(self.rules)} more than once"
@@ -108,45 +109,31 @@ def _again(rules: Rules) -> str:
 
 def open_space(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], rules: Rules = FREE) -> Space:
     """The space of a problem; raises MappingError naming tensor, level, needs and has when nothing fits."""
-    orders = group_orders(problem, ORDERS, rules)
-    if not orders:
+    if not group_orders(problem, ORDERS, rules):
         raise no_order(problem, rules)
-    known = tables(problem, chip, rules)
-    legal = known.feasible(tuple(orders))
-    wanted = _variants(known.grid, legal, sides(problem, chip.architecture)[1])
-    beside = [(tables(problem, chip, rules, variant, known.grid), found) for variant, found in wanted.items()]
-    all_tables = [(known, ORDERS), *beside]
-    grids = tuple(_opened(problem, chip, dtypes, rules, all_tables))
+    asked = tuple(_asked(problem, chip, rules))
+    grids = tuple(
+        (found, found.work(chip, dtypes, legal), orders)
+        for found, orders in asked
+        if (legal := found.feasible(orders)).any()
+    )
+    space = Space(problem, chip, rules, grids, tuple((found.grid, orders) for found, orders in asked))
     if not grids:
-        all_grids = [(found.grid, group_orders(problem, which, rules)) for found, which in all_tables]
-        told = reason(problem, [each for each in all_grids if each[1]], chip.architecture)
-        raise MappingError(f"{rules.place}: {told}" if rules else told)
-    return Space(problem, chip, rules, grids)
+        raise space.empty()
+    return space
 
 
-def _variants(plain: Grid, legal: NDArray[np.bool_], cols: int) -> dict[str, tuple[Order, ...]]:
-    """Beside the plain grid those with strips, where an operand is staged, and with filter taps that are cut, where no
-    ``legal`` cell has a whole reduction of as many outputs as the array has columns."""
-    problem = plain.problem
-    wanted = dict(STRIPED) if any(plan.beyond for plan in problem.operands) else {}
-    outputs = [prod(cut.tiles[dim] for dim in problem.groups["N"]) for cut in plain.cuts["N"]]
-    full = [number for number, size in enumerate(outputs) if size >= min(cols, outputs[0])]
-    if problem.taps and not legal[:, :, full, 0].any():
-        wanted[TAPS] = ORDERS
-    return wanted
-
-
-def _opened(
-    problem: Problem,
-    chip: ChipCosts,
-    dtypes: Mapping[str, str],
-    rules: Rules,
-    wanted: Sequence[tuple[Tables, tuple[Order, ...]]],
-) -> Iterator[tuple[Tables, Work, tuple[Order, ...]]]:
-    """The grids that have cells which may be legal, with the loop orders that obey the rules."""
-    for found, all_orders in wanted:
+def _asked(problem: Problem, chip: ChipCosts, rules: Rules) -> Iterator[tuple[Tables, tuple[Order, ...]]]:
+    """The tables of all grids with the loop orders that obey the rules, where there are any."""
+    plain = tables(problem, chip, rules)
+    for variant, all_orders in {"": ORDERS, **_variants(problem)}.items():
         orders = tuple(group_orders(problem, all_orders, rules))
-        if not orders:
-            continue
-        if found.grid.size and (legal := found.feasible(orders)).any():
-            yield found, found.work(chip, dtypes, legal), orders
+        found = tables(problem, chip, rules, variant, plain.grid) if variant and orders else plain
+        if orders and found.grid.size:
+            yield found, orders
+
+
+def _variants(problem: Problem) -> dict[str, tuple[Order, ...]]:
+    """Beside the plain grid those with strips, where an operand is staged, and with filter taps that are cut."""
+    wanted = dict(STRIPED) if any(plan.beyond for plan in problem.operands) else {}
+    return {**wanted, TAPS: ORDERS} if problem.taps else wanted

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from archsim.base.errors import MappingError
 from archsim.facts.dataflows import catalogue
 from archsim.ir.mapping import Constraint, LayerMapping, Loop
-from archsim.ir.workload import Layer, Workload
+from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
@@ -19,7 +20,7 @@ from mapper.options import Given
 from mapper.problem.array_axes import array_shape, spread
 from mapper.problem.problem import never_cut
 from tests.tools.counts import compiler_counts, machine_counts
-from tests.tools.layers import random_net, small_chip
+from tests.tools.layers import Net, axis, random_net, small_chip
 
 NAMES = catalogue.names()
 
@@ -89,17 +90,31 @@ def test_no_mapping_is_below_the_bounds_of_a_constraint(seed: int) -> None:
         assert without.energy_pj.figure <= bound.energy_pj.figure <= found.energy_pj
 
 
+def folded() -> Workload:
+    """Two dims of the output on one axis of the input, of which the smaller one is never cut: 4 p + q + r."""
+    net = Net(np.random.default_rng(0))
+    net.source("x", (14, 2))
+    net.source("w", (4, 3, 2), "weight")
+    a = Operand("a", "x", "inputs", (axis(("p", 4), "q", "r"), axis("c")))
+    b = Operand("b", "w", "weights", (axis("k"), axis("r"), axis("c")))
+    net.source("y", (3, 4, 4), "activation")
+    out = Operand("out", "y", "outputs", (axis("p"), axis("q"), axis("k")))
+    dims = {"p": 3, "q": 4, "k": 4, "r": 3, "c": 2}
+    net.layers.append(Layer("folded", "Einsum", "matmul", dims, (a, b), out, ("p", "q"), ("k",), ("r", "c")))
+    return net.done("y")
+
+
+@pytest.mark.parametrize("workload", [random_net(7)[1], folded()], ids=["random", "folded"])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_dim_that_is_cut_may_be_left_out(name: str) -> None:
+def test_every_dim_that_is_cut_may_be_left_out(name: str, workload: Workload) -> None:
     """An axis that may spread nothing has one PE at work in it, or the layer is refused by name."""
-    _, workload = random_net(0)  # its first layer has groups of several channels, whose reduction is never cut
     chip = small_chip(1 << 16, 1 << 14, dataflow=name)
     layer = next(layer for layer in workload.layers if layer.kind == "matmul")
-    for axis, dims in laid(layer, chip).items():
-        given = Given(constraints=(Constraint(layer.name, units=("mxu",), spatial={axis: ()}),))
+    for side, dims in laid(layer, chip).items():
+        given = Given(constraints=(Constraint(layer.name, units=("mxu",), spatial={side: ()}),))
         stuck = [dim for dim in dims if dim in never_cut(layer) and layer.dims[dim] > 1]
         if stuck:
-            with pytest.raises(MappingError, match=f"{axis} of 'mxu' may spread nothing, but of .* cannot be cut"):
+            with pytest.raises(MappingError, match=f"{side} of 'mxu' may spread nothing, but of .* cannot be cut"):
                 compile_model(workload, chip, Options(given=given))
             continue
         found = next(m for m in compile_model(workload, chip, Options(given=given)).mapping.layers)
