@@ -10,7 +10,7 @@ import pytest
 from archsim.base.errors import MappingError
 from archsim.facts.dataflows import catalogue
 from archsim.ir.mapping import Constraint, LayerMapping, Loop
-from archsim.ir.workload import Layer, Operand, Workload
+from archsim.ir.workload import Axis, Layer, Operand, Workload
 from archsim.spec.architecture import Architecture
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
@@ -20,7 +20,7 @@ from mapper.options import Given
 from mapper.problem.array_axes import array_shape, spread
 from mapper.problem.problem import never_cut
 from tests.tools.counts import compiler_counts, machine_counts
-from tests.tools.layers import Net, axis, random_net, small_chip
+from tests.tools.layers import Net, random_net, small_chip
 
 NAMES = catalogue.names()
 
@@ -95,10 +95,11 @@ def folded() -> Workload:
     net = Net(np.random.default_rng(0))
     net.source("x", (14, 2))
     net.source("w", (4, 3, 2), "weight")
-    a = Operand("a", "x", "inputs", (axis(("p", 4), "q", "r"), axis("c")))
-    b = Operand("b", "w", "weights", (axis("k"), axis("r"), axis("c")))
+    alone = {dim: Axis(((dim, 1),)) for dim in "pqkrc"}
+    a = Operand("a", "x", "inputs", (Axis((("p", 4), ("q", 1), ("r", 1))), alone["c"]))
+    b = Operand("b", "w", "weights", (alone["k"], alone["r"], alone["c"]))
     net.source("y", (3, 4, 4), "activation")
-    out = Operand("out", "y", "outputs", (axis("p"), axis("q"), axis("k")))
+    out = Operand("out", "y", "outputs", (alone["p"], alone["q"], alone["k"]))
     dims = {"p": 3, "q": 4, "k": 4, "r": 3, "c": 2}
     net.layers.append(Layer("folded", "Einsum", "matmul", dims, (a, b), out, ("p", "q"), ("k",), ("r", "c")))
     return net.done("y")
