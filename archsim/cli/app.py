@@ -159,15 +159,22 @@ def show(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="With 'chips': print this chip resolved; with 'schema': print this JSON Schema."
+            metavar="[NAME]",
+            help="With 'chips': print this chip resolved; with 'schema': print this JSON Schema; with 'models' and "
+            "--passes: a model's name or file.",
         ),
     ] = None,
+    passes: Annotated[
+        bool, typer.Option("--passes", help="Of a model: what each graph pass put together, and from how many pieces.")
+    ] = False,
 ) -> None:
     """What exists, one line each."""
     from archsim.lab.files import show as lists
 
-    if name is None:
-        lines = lists.listing(kind)
+    if passes and (kind != "models" or name is None):
+        raise typer.BadParameter("of one model: show models NAME --passes", param_hint="--passes")
+    if name is None or passes:
+        lines = lists.model_passes(name) if name is not None else lists.listing(kind)
         width = max((len(entry) for entry, _ in lines), default=0)
         put("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
         return

@@ -8,6 +8,7 @@ exp, divide
 - hard_swish x*clip(x/6+1/2): 2 passes; softsign x/(1+|x|): 1 pass, divide; elu, selu, celu: 2 passes, exp
 - erf: 9 passes, exp, divide (``steps.ERF_PASSES``)
 - gelu x/2*(1+erf(x/sqrt 2)): erf + 2; gelu with tanh: cubic argument 3 + tanh 2 + 2 = 7, exp, divide
+- sin, cos: 8 passes (``steps.SINE_PASSES``)
 - log: 8 passes (``steps.LOG_PASSES``); softplus log(1+exp x): 9, exp;
   mish x*(e*e+2e)/(e*e+2e+2) with e = exp x: 4, exp, divide
 
@@ -30,7 +31,7 @@ from archsim.ops.kit.builder import WorkloadBuilder
 from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.meaning import Meaning
 from archsim.ops.kit.rounding import EPILOGUE, FUNCTION, Sums
-from archsim.ops.kit.steps import ERF_PASSES, LOG_PASSES, step
+from archsim.ops.kit.steps import ERF_PASSES, LOG_PASSES, SINE_PASSES, step
 
 _STEPS = {
     "Abs": step("abs", 1),
@@ -38,6 +39,7 @@ _STEPS = {
     "Ceil": step("ceil", 1),
     "Celu": step("celu", 2, ("exp",)),
     "Clip": step("clip", 1),
+    "Cos": step("cos", SINE_PASSES),
     "Elu": step("elu", 2, ("exp",)),
     "Erf": step("erf", ERF_PASSES, ("exp", "divide")),
     "Exp": step("exp", 1, ("exp",)),
@@ -45,6 +47,8 @@ _STEPS = {
     "Gelu": step("gelu", ERF_PASSES + 2, ("exp", "divide")),
     "HardSigmoid": step("hard_sigmoid", 1),
     "HardSwish": step("hard_swish", 2),
+    "IsInf": step("is_inf", 1),
+    "IsNaN": step("is_nan", 1),
     "LeakyRelu": step("leaky_relu", 1),
     "Log": step("log", LOG_PASSES),
     "Mish": step("mish", 4, ("exp", "divide")),
@@ -56,6 +60,7 @@ _STEPS = {
     "Selu": step("selu", 2, ("exp",)),
     "Sigmoid": step("sigmoid", 1, ("exp", "divide")),
     "Sign": step("sign", 1),
+    "Sin": step("sin", SINE_PASSES),
     "Softplus": step("softplus", LOG_PASSES + 1, ("exp",)),
     "Softsign": step("softsign", 1, ("divide",)),
     "Sqrt": step("sqrt", 1, ("sqrt",)),
@@ -133,7 +138,7 @@ def reference(node: GraphNode, data: Array, *limits: Array | None) -> tuple[Arra
     values = tuple(None if limit is None else GraphValue("", limit.shape, "constant", data=limit) for limit in limits)
     with np.errstate(all="ignore"):
         result = _apply(step_of(node, values).functions[0], data)
-    return (result if node.op == "Not" else result.astype(data.dtype),)
+    return (result if result.dtype == bool else result.astype(data.dtype),)
 
 
 def rounding(node: GraphNode, data: Array, *limits: Array | None) -> Sums:
@@ -194,6 +199,7 @@ _MEANINGS: dict[str, Callable[..., Array]] = {
     "cast": _cast,
     "ceil": np.ceil,
     "celu": _celu,
+    "cos": np.cos,
     "clip": lambda x, low=None, high=None: np.clip(x, low, high) if low is not None or high is not None else x,
     "elu": _exponential,
     "erf": _erf,
@@ -203,6 +209,8 @@ _MEANINGS: dict[str, Callable[..., Array]] = {
     "gelu_tanh": _gelu_tanh,
     "hard_sigmoid": lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
     "hard_swish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "is_inf": np.isinf,
+    "is_nan": np.isnan,
     "leaky_relu": lambda x, alpha: np.where(x < 0, alpha * x, x),
     "log": np.log,
     "mish": lambda x: x * np.tanh(_softplus(x)),
@@ -214,6 +222,7 @@ _MEANINGS: dict[str, Callable[..., Array]] = {
     "selu": _exponential,
     "sigmoid": _sigmoid,
     "sign": np.sign,
+    "sin": np.sin,
     "softplus": _softplus,
     "softsign": lambda x: x / (1 + np.abs(x)),
     "sqrt": np.sqrt,
@@ -221,10 +230,11 @@ _MEANINGS: dict[str, Callable[..., Array]] = {
     "tanh": np.tanh,
 }
 
-_EXACT = ("Abs", "Cast", "Ceil", "Clip", "Floor", "Neg", "Not", "Relu", "Round", "Sign")
+_EXACT = ("Abs", "Cast", "Ceil", "Clip", "Floor", "IsInf", "IsNaN", "Neg", "Not", "Relu", "Round", "Sign")
 # Magnitude of what is added, from |x|, |y| and the parameters' magnitudes; the others are rounded by their result.
 _SUMMED: dict[str, Callable[..., Array | float]] = {
     "Celu": lambda x, y, alpha: np.maximum(x, alpha),
+    "Cos": lambda x, y: x + 1,
     "Elu": lambda x, y, alpha: np.maximum(x, alpha),
     "Erf": lambda x, y: np.ones(()),
     "Exp": lambda x, y: y * (1 + x),
@@ -235,6 +245,7 @@ _SUMMED: dict[str, Callable[..., Array | float]] = {
     "Mish": lambda x, y: x,
     "Selu": lambda x, y, alpha, gamma: gamma * np.maximum(x, alpha),
     "Sigmoid": lambda x, y: np.ones(()),
+    "Sin": lambda x, y: x + 1,
     "Softplus": lambda x, y: y + 1,
     "Swish": lambda x, y, alpha: x,
     "Tanh": lambda x, y: np.ones(()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, GraphNode, Inputs, Shape, integers_of, known_data
+from archsim.ir.graph import Array, Graph, GraphNode, Inputs, Shape, integers_of, known_data
 from archsim.ops.kit.access import LogicalAccess, at
 from archsim.ops.kit.builder import WorkloadBuilder
 from archsim.ops.kit.family import OperatorFamily
@@ -32,12 +32,18 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
 def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One copy layer over the elements of the result."""
     source, out = node.inputs[0], node.outputs[0]
-    values = [build.value(name) if name else None for name in (node.inputs[1], *node.inputs[3:4])]
-    dims = build.dims(out)
-    pads = _pads(node, len(dims), tuple(integers_of(node, value, "pads or axes") for value in values))
+    dims, pads = build.dims(out), pads_of(node, build.graph)
     index = tuple(at(dim, offset=-before) for dim, (before, _) in zip(dims, pads, strict=True))
     write = LogicalAccess("out", out, tuple(at(dim) for dim in dims))
     build.layer(node, "copy", build.extents(out), (LogicalAccess("in0", source, index),), write)
+
+
+def pads_of(node: GraphNode, graph: Graph) -> list[tuple[int, int]]:
+    """Pads before and after each axis."""
+    given = [
+        integers_of(node, graph.values[name], "pads or axes") for name in (node.inputs[1], *node.inputs[3:4]) if name
+    ]
+    return _pads(node, len(graph.shape(node.inputs[0])), tuple(given))
 
 
 def reference(

@@ -1,6 +1,7 @@
-"""Sums, means, maxima and minima along axes.
+"""Sums, means, maxima, minima and norms along axes.
 
-Cost: one lane pass per input element (the mean's scale rides on the last one). The dims summed over are not tiled.
+Cost: one lane pass per input element (the mean's scale rides on the last one); of a norm 2, since the magnitude comes
+first, or the root of each row after, which is charged as a pass of the row. The dims summed over are not tiled.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from archsim.ir.graph import Array, GraphNode, Inputs, Shape, integers_of
 from archsim.ops.kit.access import HERE, LogicalAccess, at
 from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
 from archsim.ops.kit.family import OperatorFamily
+from archsim.ops.kit.meaning import COMMON, FunctionCall
 from archsim.ops.kit.rounding import EPILOGUE, Sums, growth
 from archsim.ops.kit.steps import step
 
@@ -21,7 +23,10 @@ _FUNCTIONS = {
     "ReduceMin": "min",
     "ReduceSumSquare": "square_add",
     "ReduceProd": "multiply",
+    "ReduceL1": "norm_1",
+    "ReduceL2": "norm_2",
 }
+_NORMS = ("ReduceL1", "ReduceL2")
 
 
 def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
@@ -50,7 +55,7 @@ def lower(node: GraphNode, build: WorkloadBuilder) -> None:
         (LogicalAccess("in0", source, tuple(at(dim) for dim in dims)),),
         LogicalAccess("out", out, tuple(written)),
         parts=LayerParts(whole=tuple(dims[axis] for axis in axes)),
-        steps=(step(_FUNCTIONS[node.op], 1),),
+        steps=(step(_FUNCTIONS[node.op], 2 if node.op in _NORMS else 1),),
     )
 
 
@@ -58,10 +63,13 @@ def reference(node: GraphNode, data: Array, axes: Array | None = None) -> tuple[
     """NumPy's reductions."""
     found = _axes(node, data.ndim, None if axes is None else tuple(int(axis) for axis in axes))
     keep = bool(node.integer("keepdims", 1))
-    if node.op == "ReduceSumSquare":
+    if node.op in ("ReduceSumSquare", "ReduceL2"):
         data = data * data
+    if node.op == "ReduceL1":
+        data = np.abs(data)
     name = {"average": "mean", "max": "max", "min": "min", "multiply": "prod"}.get(_FUNCTIONS[node.op], "sum")
-    return (np.asarray(getattr(np, name)(data, axis=found, keepdims=keep), data.dtype),)
+    result = getattr(np, name)(data, axis=found, keepdims=keep)
+    return (np.asarray(np.sqrt(result) if node.op == "ReduceL2" else result, data.dtype),)
 
 
 def rounding(node: GraphNode, data: Array, axes: Array | None = None) -> Sums:
@@ -84,4 +92,18 @@ def _axes(node: GraphNode, rank: int, given: Shape | None) -> tuple[int, ...]:
     return tuple(sorted({axis % rank for axis in given}))
 
 
-FAMILY = OperatorFamily(tuple(_FUNCTIONS), shapes, reference, lower, order="same", rounding=rounding)
+def _norm(call: FunctionCall, power: int) -> Array:
+    magnitude = np.abs(call.values[0]) ** power
+    total = COMMON["add"](FunctionCall((magnitude,), call.dims, call.reduced, call.inside, {}))
+    return np.asarray(np.sqrt(total) if power == 2 else total)
+
+
+FAMILY = OperatorFamily(
+    tuple(_FUNCTIONS),
+    shapes,
+    reference,
+    lower,
+    order="same",
+    rounding=rounding,
+    functions={"norm_1": lambda call: _norm(call, 1), "norm_2": lambda call: _norm(call, 2)},
+)

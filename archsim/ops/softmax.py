@@ -2,6 +2,8 @@
 
 Cost per element, in the numerically stable form: running maximum 1 pass, subtract and exp 1 pass + exp, sum 1 pass,
 per-row reciprocal (or logarithm) charged as 1 pass of the row, scaling 1 pass: 5 passes + exp. Rows are not tiled.
+
+``masked_rows``: what elements are in rows that are minus infinity as a whole, where that is stated; else no numbers.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ from archsim.ir.graph import Array, GraphNode, Inputs, Shape
 from archsim.ops.kit.access import LogicalAccess, at
 from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
 from archsim.ops.kit.family import OperatorFamily
-from archsim.ops.kit.meaning import Meaning
+from archsim.ops.kit.meaning import FunctionCall, Meaning
 from archsim.ops.kit.rounding import FUNCTION, Sums, growth
 from archsim.ops.kit.steps import step
 
 PASSES = 5
+MASKED_ROWS = "masked_rows"
 
 
 def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
@@ -35,6 +38,10 @@ def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     dims = build.dims(out)
     index = tuple(at(dim) for dim in dims)
     row = tuple(dims[axis] for axis in _axes(node, build.shape(out)))
+    name = "log_softmax" if node.op == "LogSoftmax" else "softmax"
+    found = step(name, PASSES, ("exp",), over=row)
+    if MASKED_ROWS in node.attributes:
+        found = step(name, PASSES, ("exp",), over=row, masked_rows=node.number(MASKED_ROWS, 0.0))
     build.layer(
         node,
         "vector",
@@ -42,13 +49,14 @@ def lower(node: GraphNode, build: WorkloadBuilder) -> None:
         (LogicalAccess("in0", source, index),),
         LogicalAccess("out", out, index),
         parts=LayerParts(whole=row),
-        steps=(step("log_softmax" if node.op == "LogSoftmax" else "softmax", PASSES, ("exp",), over=row),),
+        steps=(found,),
     )
 
 
 def reference(node: GraphNode, data: Array) -> tuple[Array, ...]:
     """exp(x - max) / sum, or x - max - log(sum)."""
-    return (_softmax(data, _axes(node, data.shape), node.op == "LogSoftmax").astype(data.dtype),)
+    masked = node.number(MASKED_ROWS, 0.0) if MASKED_ROWS in node.attributes else None
+    return (_softmax(data, _axes(node, data.shape), node.op == "LogSoftmax", masked).astype(data.dtype),)
 
 
 def rounding(node: GraphNode, data: Array) -> Sums:
@@ -58,23 +66,33 @@ def rounding(node: GraphNode, data: Array) -> Sums:
     of n, times p; log p by as much, and by its own magnitude.
     """
     axes = _axes(node, data.shape)
-    shares = _softmax(data, axes, log=False)
-    distance = np.where(shares > 0, np.max(data, axis=axes, keepdims=True) - data, 0.0)
+    shares = _softmax(data, axes, False, 0.0 if MASKED_ROWS in node.attributes else None)
+    with np.errstate(invalid="ignore"):
+        distance = np.where(shares > 0, np.max(data, axis=axes, keepdims=True) - data, 0.0)
     terms = growth(prod(data.shape[axis] for axis in axes)) + FUNCTION
     spread = terms + distance + np.sum(shares * distance, axis=axes, keepdims=True)
     if node.op == "LogSoftmax":
-        return Sums(spread + np.abs(_softmax(data, axes, log=True)), 1.0)
+        return Sums(spread + np.abs(_softmax(data, axes, True, None)), 1.0)
     return Sums(shares * spread, 1.0)
 
 
-def _softmax(data: Array, axes: tuple[int, ...], log: bool) -> Array:
-    shifted = data - np.max(data, axis=axes, keepdims=True)
+def _softmax(data: Array, axes: tuple[int, ...], log: bool, masked: float | None) -> Array:
+    """``masked``: what rows are that are minus infinity as a whole; None: no numbers."""
+    top = np.max(data, axis=axes, keepdims=True)
+    if masked is not None and (empty := np.isneginf(top)).any():
+        rest = _softmax(np.where(empty, 0.0, data), axes, log, None)
+        return np.asarray(np.where(empty, masked, rest), rest.dtype)
+    shifted = data - top
     total = np.sum(np.exp(shifted), axis=axes, keepdims=True)
     return np.asarray(shifted - np.log(total) if log else np.exp(shifted) / total)
 
 
 def _over(log: bool) -> Meaning:
-    return lambda call: _softmax(call.values[0], call.axes("over"), log)
+    def rows(call: FunctionCall) -> Array:
+        masked = call.number(MASKED_ROWS, 0.0) if MASKED_ROWS in call.parameters else None
+        return _softmax(call.values[0], call.axes("over"), log, masked)
+
+    return rows
 
 
 def _axes(node: GraphNode, shape: Shape) -> tuple[int, ...]:

@@ -347,6 +347,17 @@ def test_show_lists_one_line_each(kind: str, capsys: pytest.CaptureFixture[str])
     assert all(len(line.split()) > 1 for line in lines)
 
 
+def test_passes_of_a_model_say_what_they_put_together(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("show", "models", "squeezenet", "--passes") == 0
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert list(lines)[0] == "infer" and list(lines)[-1] == "layers"
+    assert lines["swish"].endswith("nodes: as before")
+    assert "gone 26 Relu" in lines["fuse"]
+    for words in (["models", "--passes"], ["chips", "edge_npu", "--passes"]):
+        assert status("show", *words) == 2
+        assert "show models NAME --passes" in capsys.readouterr().err
+
+
 def test_a_shown_chip_is_a_chip_file(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
     assert status("show", "chips", "tpu_v1") == 0
     path = tmp_path / "again.yaml"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from archsim.base.errors import ModelError
 from archsim.graph.lowering.builder import LayerBuilder
 from archsim.graph.lowering.tensors import ConstantContent
-from archsim.graph.passes.manager import PassOptions, passed
+from archsim.graph.passes.manager import PassChange, PassOptions, passed
 from archsim.ir.graph import Graph, GraphNode, UnsupportedError
 from archsim.ir.workload import ViewNode, Workload
 from archsim.ops.kit.access import LogicalAccess, at
@@ -50,13 +50,14 @@ class LoweredModel:
     """A Workload with where its numbers come from.
 
     ``graph``: without aliases, fused (None where the file states einsums alone); ``contents``: of every constant
-    tensor; ``values``: the value of the graph that any other tensor holds.
+    tensor; ``values``: the value of the graph that any other tensor holds; ``changes``: what each graph pass did.
     """
 
     workload: Workload
     graph: Graph | None
     contents: Mapping[str, ConstantContent]
     values: Mapping[str, str]
+    changes: tuple[PassChange, ...] = ()
 
 
 def lower_graph(
@@ -93,7 +94,7 @@ def lower_graph(
         dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
     )
     values = {name: build.original(value) for name, value in build.tensors.values.items()}
-    return LoweredModel(workload, canonical, build.tensors.contents, values)
+    return LoweredModel(workload, canonical, build.tensors.contents, values, passes.changes)
 
 
 def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error") -> Workload:

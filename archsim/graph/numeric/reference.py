@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,10 +16,17 @@ from archsim.ops.kit.folding import affine_of, chain_of, drain_scale
 from archsim.ops.kit.lookups import ROWS
 
 
-def real(graph: Graph, constants: Constants, inputs: Mapping[str, Array], as_stated: bool = False) -> dict[str, Array]:
+def real(
+    graph: Graph,
+    constants: Constants,
+    inputs: Mapping[str, Array],
+    as_stated: bool = False,
+    known: Mapping[str, Array] = MappingProxyType({}),
+) -> dict[str, Array]:
     """Every value of the graph by name, each node computed by itself (nothing folded), in double precision.
 
     ``as_stated``: rounded to elements where the file says so, which calibration needs and real numbers have no use for.
+    ``known``: values that are taken as they are.
     """
     found: dict[str, Array] = {}
     formats = graph.formats if as_stated else {}
@@ -34,7 +42,7 @@ def real(graph: Graph, constants: Constants, inputs: Mapping[str, Array], as_sta
             with np.errstate(all="ignore"):
                 results = family(inner).reference(inner, *arguments)
             for name, result in zip(inner.outputs, results, strict=False):
-                keep(name, result)
+                keep(name, known.get(name, result))
     return found
 
 

@@ -11,6 +11,7 @@ what it made of the model, and its code is part of the Workload's hash.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
@@ -53,13 +54,26 @@ KIND = registry.Kind("graph pass", "archsim.graph.passes", "passes", "run", Grap
 
 
 @dataclass(frozen=True, slots=True)
+class PassChange:
+    """What a pass made of a graph: operators that are there more often or less often after it, with how many more or
+    fewer, and how many nodes there are after it. Nodes that others absorb count as gone."""
+
+    name: str
+    nodes: int
+    made: Mapping[str, int]
+    gone: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class PassedGraph:
     """What the passes made of a graph: ``inferred``, with shapes but otherwise as the model has it; ``canonical``,
-    after the last pass; ``plugins``: name and code's SHA-256 of each pass that is not the tree's own, in order."""
+    after the last pass; ``plugins``: name and code's SHA-256 of each pass that is not the tree's own, in order;
+    ``changes``: of each pass, in order."""
 
     inferred: Graph
     canonical: Graph
     plugins: tuple[tuple[str, str], ...] = ()
+    changes: tuple[PassChange, ...] = ()
 
     def sha256(self, model: str) -> str:
         """Hash of a model and what plugins made of it: that of the model where there are none."""
@@ -75,7 +89,7 @@ def passed(graph: Graph, options: PassOptions) -> PassedGraph:
     and whatever a pass raises.
     """
     plugins = registry.plugins(KIND)
-    found, inferred, ran = graph, graph, []
+    found, inferred, ran, changes = graph, graph, [], []
     for name in order():
         before = found
         found = load(name).run(before, options)
@@ -84,7 +98,13 @@ def passed(graph: Graph, options: PassOptions) -> PassedGraph:
         if name in plugins:
             found = _told(name, plugins[name], before, found)
             ran.append((name, registry.sha256(plugins[name])))
-    return PassedGraph(inferred, found, tuple(ran))
+        changes.append(_change(name, before, found))
+    return PassedGraph(inferred, found, tuple(ran), tuple(changes))
+
+
+def _change(name: str, before: Graph, after: Graph) -> PassChange:
+    old, new = (Counter(node.op for node in graph.nodes) for graph in (before, after))
+    return PassChange(name, len(after.nodes), dict(sorted((new - old).items())), dict(sorted((old - new).items())))
 
 
 def names() -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from archsim.lab.files import schemas
 from archsim.spec.locate import config_files
 
 if TYPE_CHECKING:
+    from archsim.graph.passes.manager import PassChange
     from archsim.spec.architecture import Architecture
 
 ShownLines = list[tuple[str, str]]  # name, what it is
@@ -59,6 +60,26 @@ def _chips() -> ShownLines:
 def _shape(found: Architecture) -> str:
     arrays = " + ".join(f"{array.copies} x {array.rows}x{array.cols}" for array in found.arrays) or "no array"
     return f"{arrays} at {si(found.clock_hz, 'Hz')}, {found.technology}"
+
+
+def model_passes(name: str) -> ShownLines:
+    """Each graph pass with what it made of a model: nodes after it, operators that it put together, and pieces.
+
+    Raises ConfigError for a model of which there is no graph, and whatever reading it raises.
+    """
+    from archsim.frontend.load import import_model
+
+    found = import_model(name, on_unsupported="host")
+    if found.graph is None:
+        raise ConfigError(f"{name}: states its layers itself, so no graph pass runs")
+    lines = [(change.name, _changed(change)) for change in found.changes]
+    return [*lines, ("layers", f"{len(found.workload.layers)} of what is left")]
+
+
+def _changed(change: PassChange) -> str:
+    made, gone = (", ".join(f"{count} {op}" for op, count in part.items()) for part in (change.made, change.gone))
+    said = "; ".join(filter(None, (f"made {made}" if made else "", f"gone {gone}" if gone else "")))
+    return f"{change.nodes:,} nodes: {said or 'as before'}"
 
 
 def _models() -> ShownLines:

@@ -46,7 +46,7 @@ def check_float(
     missing = [name for name in names if name not in known and name not in model.inputs]
     if missing:
         say("running the model in NumPy")
-        own = reference.real(model.graph, model.constants, model.inputs)
+        own = reference.real(model.graph, model.constants, model.inputs, known=known)
         known |= {name: own[name] for name in missing}
     values = {**model.inputs, **known}
     precision: Arithmetic = "float64" if title == NUMPY else "float32"  # that of the reference

@@ -15,6 +15,8 @@ from archsim.ir.workload import VectorStep
 ERF_PASSES = 9
 # estimated: exponent extraction and table-free polynomial of degree 5 in the mantissa: 1 + 1 + 5 + 1.
 LOG_PASSES = 8
+# estimated: nearest multiple of pi/2 1, what is left of it in two parts 2, polynomial of four terms in a square 1 + 4.
+SINE_PASSES = 8
 
 
 def step(

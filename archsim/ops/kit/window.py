@@ -61,8 +61,8 @@ def window_of(node: GraphNode, shape: Shape, kernel: Shape) -> SlidingWindow:
     ``kernel``: the taps of its weights, () for a node without weights (pooling).
 
     Output size: floor((size + pads - dilation*(kernel-1) - 1) / stride) + 1, ceil with ``ceil_mode`` unless the last
-    window would start in the end pad; with SAME_* ``auto_pad`` ceil(size / stride), the odd pad after (UPPER) or
-    before (LOWER).
+    window would start in the end pad (a pooling window may then reach beyond all of its input, and is cut there); with
+    SAME_* ``auto_pad`` ceil(size / stride), the odd pad after (UPPER) or before (LOWER).
     """
     axes = len(shape) - 2
     taps, kernel = kernel, node.integers("kernel_shape", kernel)
@@ -82,6 +82,9 @@ def window_of(node: GraphNode, shape: Shape, kernel: Shape) -> SlidingWindow:
     out = tuple(map(_out, shape[2:], spans, strides, begins, ends, (ceil,) * axes))
     if min(out) < 1:
         node.fail(f"window {spans} with pads {begins}+{ends} is larger than its input {list(shape)}")
+    if ceil and not taps:
+        reach = [size + sum(pads) for size, *pads in zip(shape[2:], begins, ends, strict=True)]
+        kernel = tuple(min(size, -(-far // step)) for size, far, step in zip(kernel, reach, dilations, strict=True))
     return SlidingWindow(kernel, strides, dilations, begins, ends, out)
 
 
@@ -112,7 +115,7 @@ def _pads(node: GraphNode, sizes: Shape, spans: Shape, strides: Shape, pads: Sha
 
 def _out(size: int, span: int, stride: int, begin: int, end: int, ceil: bool) -> int:
     room = size + begin + end - span
-    if room < 0:
+    if room < 0 and not ceil:
         return 0
     out = (-(-room // stride) if ceil else room // stride) + 1
     if ceil and (out - 1) * stride >= size + begin:

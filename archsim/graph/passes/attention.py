@@ -1,0 +1,127 @@
+"""Takes attention apart: into the products of queries and keys and of shares and values, with softmax between them.
+
+Heads of queries that share keys and values read them in place, by one more axis along which keys and values do not
+move. Parts are called after the node: NAME.scores, NAME.softmax and NAME.context.
+"""
+
+from __future__ import annotations
+
+from archsim.graph.passes.manager import PassOptions
+from archsim.graph.pieces import Pieces
+from archsim.ir.graph import Graph, GraphNode
+from archsim.ops.attention import KEY, MASK, PAST_KEY, PAST_VALUE, QUERY, VALUE, Heads, heads_of, scale_of
+
+AFTER = ("alias",)
+BEFORE = ("product_scale",)
+
+
+def run(graph: Graph, options: PassOptions) -> Graph:
+    """The graph with the parts of each Attention in its place."""
+    pieces = Pieces(graph)
+    for node in graph.nodes:
+        if node.op == "Attention":
+            _Parts(pieces, node).make()
+    return pieces.done()
+
+
+class _Parts:
+    """The parts of one attention."""
+
+    def __init__(self, pieces: Pieces, node: GraphNode) -> None:
+        self.pieces, self.node = pieces, node
+        shapes = tuple(pieces.shape(name) if name else None for name in node.inputs)
+        self.heads: Heads = heads_of(node, shapes)
+
+    def make(self) -> None:
+        """Enter them."""
+        node, heads = self.node, self.heads
+        self.pieces.gone.add(node.name)
+        query = self._grouped("query", self._by_heads(QUERY, "q"), heads.queries)
+        key = self._with_older("key", self._by_heads(KEY, "kv"), PAST_KEY, 1)
+        value = self._with_older("value", self._by_heads(VALUE, "kv"), PAST_VALUE, 2)
+        turned = self._add("Transpose", "keys", self._grouped("key", key, 1), perm=(0, 1, 2, 4, 3))
+        scores = self._masked(self._capped(self._add("MatMul", "scores", query, turned)))
+        shares = self._add("Softmax", "softmax", scores, axis=-1)
+        context = self._add("MatMul", "context", shares, self._grouped("value", value, 1))
+        self._out(context)
+
+    def _add(self, op: str, part: str, *inputs: str, output: str = "", **attributes: int | tuple[int, ...]) -> str:
+        return self.pieces.add(op, f"{self.node.name}.{part}", *inputs, output=output, **attributes)
+
+    def _reshaped(self, part: str, name: str, *sizes: int, output: str = "") -> str:
+        shape = self.pieces.constant(f"{self.node.name}.{part}.shape", sizes)
+        return self._add("Reshape", part, name, shape, output=output)
+
+    def _by_heads(self, at: int, which: str) -> str:
+        """An operand as (batch, heads, rows, elements)."""
+        name = self.node.inputs[at]
+        shape = self.pieces.shape(name)
+        if len(shape) == 4:
+            return name
+        heads = self.node.integer(f"{which}_num_heads", 0)
+        parted = self._reshaped(f"{at}.heads", name, shape[0], shape[1], heads, shape[2] // heads)
+        return self._add("Transpose", f"{at}.rows", parted, perm=(0, 2, 1, 3))
+
+    def _with_older(self, part: str, name: str, past: int, output: int) -> str:
+        """Keys or values behind those of before; what the node puts out of them is this."""
+        node = self.node
+        asked = node.outputs[output] if len(node.outputs) > output else ""
+        if len(node.inputs) > past and node.inputs[past]:
+            return self._add("Concat", f"{part}.all", node.inputs[past], name, output=asked, axis=2)
+        return self._add("Identity", f"{part}.all", name, output=asked) if asked else name
+
+    def _grouped(self, part: str, name: str, each: int) -> str:
+        """(batch, shared heads, heads of queries or 1, rows, elements)."""
+        batch, _, rows, width = self.pieces.shape(name)
+        return self._reshaped(f"{part}.groups", name, batch, self.heads.shared, each, rows, width)
+
+    def _capped(self, scores: str) -> str:
+        """Scaled, and kept within the cap."""
+        node, cap = self.node, self.node.number("softcap", 0.0)
+        scale = scale_of(node, self.heads)
+        factor = self.pieces.constant(f"{node.name}.scale.number", scale / cap if cap else scale, "float32")
+        scaled = self._add("Mul", "scale", scores, factor)
+        if not cap:
+            return scaled
+        top = self.pieces.constant(f"{node.name}.cap.number", cap, "float32")
+        return self._add("Mul", "cap", self._add("Tanh", "tanh", scaled), top)
+
+    def _masked(self, scores: str) -> str:
+        heads, node = self.heads, self.node
+        if node.integer("is_causal", 0):
+            scores = self._kept("causal", self._causal(), scores)
+        if len(node.inputs) <= MASK or not node.inputs[MASK]:
+            return scores
+        mask = node.inputs[MASK]
+        sizes = (1,) * (4 - len(self.pieces.shape(mask))) + self.pieces.shape(mask)
+        groups = (1, 1) if sizes[1] == 1 else (heads.shared, heads.queries)
+        mask = self._reshaped("mask.groups", mask, sizes[0], *groups, sizes[2], sizes[3])
+        if self.pieces.values[node.inputs[MASK]].dtype == "bool":
+            return self._kept("mask", mask, scores)
+        return self._add("Add", "mask", scores, mask)
+
+    def _causal(self) -> str:
+        """Whether a row of queries sees a key: (rows, keys)."""
+        heads, numbers = self.heads, self.pieces.constant
+        ranges = []
+        for part, start, size in (("rows", heads.past, heads.rows), ("keys", 0, heads.keys)):
+            ends = (numbers(f"{self.node.name}.{part}.{at}", value) for at, value in
+                    (("from", start), ("to", start + size), ("by", 1)))  # fmt: skip
+            ranges.append(self._add("Range", f"{part}.numbers", *ends))
+        rows = self._reshaped("rows.column", ranges[0], heads.rows, 1)
+        return self._add("GreaterOrEqual", "sees", rows, ranges[1])
+
+    def _kept(self, part: str, test: str, scores: str) -> str:
+        """Scores where a test holds, else minus infinity."""
+        nothing = self.pieces.constant(f"{self.node.name}.{part}.else", float("-inf"), "float32")
+        return self._add("Where", part, test, scores, nothing)
+
+    def _out(self, context: str) -> None:
+        heads, out = self.heads, self.node.outputs[0]
+        every = heads.shared * heads.queries
+        if not heads.joined:
+            self._reshaped("heads", context, *heads.result, output=out)
+            return
+        joined = self._reshaped("heads", context, heads.batch, every, heads.rows, heads.out)
+        rows = self._add("Transpose", "rows.heads", joined, perm=(0, 2, 1, 3))
+        self._reshaped("joined", rows, *heads.result, output=out)

@@ -1,0 +1,35 @@
+"""Puts a softmax together with what exporters write against rows that are masked as a whole: Where(IsNaN(p), 0, p).
+
+All elements of such a row are minus infinity before, and no numbers behind a plain softmax. The operator that takes its
+place gives zeros in such rows, and the same in all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from archsim.graph.passes.manager import PassOptions
+from archsim.graph.wiring import Wiring, replaced
+from archsim.ir.graph import Graph, GraphNode
+from archsim.ops.softmax import MASKED_ROWS
+
+AFTER = ("alias",)
+BEFORE = ("fuse",)
+
+
+def run(graph: Graph, options: PassOptions) -> Graph:
+    """The graph with ``masked_rows`` at each softmax that is guarded so."""
+    wiring = Wiring(graph)
+    found = {node.name: safe for node in graph.nodes if (safe := _safe(wiring, node)) is not None}
+    return replaced(graph, found)
+
+
+def _safe(wiring: Wiring, node: GraphNode) -> GraphNode | None:
+    """The softmax that takes the place of a ``Where``, if it is this pattern."""
+    if node.op != "Where":
+        return None
+    test, zero, kept = node.inputs
+    guard, softmax = wiring.maker(test, "IsNaN"), wiring.maker(kept, "Softmax")
+    if guard is None or softmax is None or not wiring.same(guard.inputs[0], kept) or wiring.number(zero) != 0:
+        return None
+    return replace(softmax, name=node.name, outputs=node.outputs, attributes={**softmax.attributes, MASKED_ROWS: 0})

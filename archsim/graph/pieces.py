@@ -1,0 +1,57 @@
+"""Nodes that a pass puts in the place of one, with the shapes of what they make and the constants that they read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from archsim.graph.sort import live, topological
+from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute
+from archsim.ops.kit.catalogue import family
+
+
+@dataclass
+class Pieces:
+    """Of a ``graph``: ``nodes`` beside its own, by the names of the nodes that they stand for."""
+
+    graph: Graph
+    values: dict[str, GraphValue] = field(default_factory=dict)
+    nodes: list[GraphNode] = field(default_factory=list)
+    folded: list[GraphNode] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Begin with the values of the graph."""
+        self.values = dict(self.graph.values)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of a value of the graph, or of one made here."""
+        return self.values[name].shape
+
+    def constant(self, name: str, data: Any, dtype: str = "int64") -> str:
+        """A small constant by a new name."""
+        array = np.asarray(data, dtype)
+        self.values[name] = GraphValue(name, array.shape, "constant", dtype, array)
+        return name
+
+    def add(self, op: str, name: str, *inputs: str, output: str = "", **attributes: OperatorAttribute) -> str:
+        """A node of one output; what it makes of constants alone is a constant too. Returns what it writes."""
+        node = GraphNode(name, op, inputs, (output or name,), attributes)
+        read = tuple(self.values[each] if each else None for each in inputs)
+        (shape,) = family(node).shapes(node, read)
+        constant = all(value is None or value.constant for value in read)
+        kind = "constant" if constant else "activation"
+        self.values[node.outputs[0]] = GraphValue(node.outputs[0], shape, kind)  # type: ignore[arg-type]
+        (self.folded if constant else self.nodes).append(node)
+        return node.outputs[0]
+
+    def done(self) -> Graph:
+        """The graph with these nodes in the place of those that are ``gone``."""
+        if not self.gone:
+            return self.graph
+        kept = [node for node in self.graph.nodes if node.name not in self.gone]
+        nodes = topological((*kept, *self.nodes))
+        graph = replace(self.graph, nodes=nodes, values=self.values, folded=(*self.graph.folded, *self.folded))
+        return replace(graph, nodes=live(graph))

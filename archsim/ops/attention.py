@@ -1,0 +1,125 @@
+"""Attention as one operator, as ONNX has it from opset 23 on: softmax(Q K^T * scale + mask) V, by heads.
+
+Queries, keys and values are (batch, heads, rows, elements), or (batch, rows, heads * elements) with the numbers of
+heads stated. Several heads of queries may share one of keys and values. Older keys and values come before the new ones.
+It is lowered as its parts (archsim/graph/passes/attention.py): products, softmax and what scales and masks between.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from archsim.ir.graph import Array, GraphNode, Inputs, Shape
+from archsim.ops.kit.family import OperatorFamily
+from archsim.ops.kit.rounding import FUNCTION, Sums, growth
+
+QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE = range(6)
+
+
+class Heads(NamedTuple):
+    """Extents of an attention: ``queries`` heads of queries for each of ``shared`` heads of keys and values; ``rows``
+    of queries, ``past`` and all ``keys``; elements of a key (``width``) and of a value (``out``)."""
+
+    batch: int
+    shared: int
+    queries: int
+    rows: int
+    past: int
+    keys: int
+    width: int
+    out: int
+    joined: bool  # heads are joined in the last axis
+
+    @property
+    def result(self) -> Shape:
+        """Shape of what comes out."""
+        heads = self.shared * self.queries
+        return (self.batch, self.rows, heads * self.out) if self.joined else (self.batch, heads, self.rows, self.out)
+
+
+def heads_of(node: GraphNode, shapes: tuple[Shape | None, ...]) -> Heads:
+    """The extents, from the shapes of the inputs; raises ModelError where these do not fit."""
+    query, key, value = (_split(node, shapes[at], name) for at, name in zip(range(3), ("q", "kv", "kv"), strict=True))
+    past = shapes[PAST_KEY] if len(shapes) > PAST_KEY else None
+    before = past[2] if past is not None else 0
+    if query[0] != key[0] or query[3] != key[3] or key[:3] != value[:3] or query[1] % key[1]:
+        node.fail(f"queries {list(query)}, keys {list(key)} and values {list(value)} do not fit")
+    joined = len(shapes[QUERY] or ()) == 3
+    return Heads(query[0], key[1], query[1] // key[1], query[2], before, before + key[2], query[3], value[3], joined)
+
+
+def _split(node: GraphNode, shape: Shape | None, which: str) -> Shape:
+    """(batch, heads, rows, elements) of an operand."""
+    if shape is None or len(shape) not in (3, 4):
+        node.fail("needs queries, keys and values of 3 or 4 axes")
+    if len(shape) == 4:
+        return shape
+    heads = node.integer(f"{which}_num_heads", 0)
+    if heads < 1 or shape[2] % heads:
+        node.fail(f"{which}_num_heads {heads} does not divide {shape[2]} elements")
+    return (shape[0], heads, shape[1], shape[2] // heads)
+
+
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
+    """What comes out, and keys and values with those of before."""
+    if len(node.outputs) > 3 and node.outputs[3]:
+        node.unsupported("also puts out its scores")
+    heads = heads_of(node, tuple(None if value is None else value.shape for value in inputs))
+    kept = heads.batch, heads.shared, heads.keys
+    return (heads.result, (*kept, heads.width), (*kept, heads.out))[: max(1, len(node.outputs))]
+
+
+def scale_of(node: GraphNode, heads: Heads) -> float:
+    """What scores are multiplied by."""
+    stated = node.number("scale", 0.0)
+    return stated or heads.width**-0.5
+
+
+def reference(node: GraphNode, *operands: Array | None) -> tuple[Array, ...]:
+    """By definition, in double precision."""
+    given = tuple(None if operand is None else operand.shape for operand in operands)
+    heads = heads_of(node, given)
+    query, key, value = (_by_heads(node, operands[at], name) for at, name in ((0, "q"), (1, "kv"), (2, "kv")))
+    older = operands[PAST_KEY] if len(operands) > PAST_KEY else None
+    if older is not None:
+        key = np.concatenate([older, key], 2)
+        value = np.concatenate([np.asarray(operands[PAST_VALUE]), value], 2)
+    every = [np.repeat(each.astype(np.float64), heads.queries, 1) for each in (key, value)]
+    scores = query.astype(np.float64) @ np.swapaxes(every[0], 2, 3) * scale_of(node, heads)
+    cap = node.number("softcap", 0.0)
+    scores = _masked(node, heads, operands, cap * np.tanh(scores / cap) if cap else scores)
+    shares = np.exp(scores - np.max(scores, -1, keepdims=True))
+    result = shares / np.sum(shares, -1, keepdims=True) @ every[1]
+    if heads.joined:
+        result = np.swapaxes(result, 1, 2)
+    made = (result.reshape(heads.result), key, value)
+    return tuple(each.astype(np.asarray(operands[QUERY]).dtype) for each in made[: max(1, len(node.outputs))])
+
+
+def _masked(node: GraphNode, heads: Heads, operands: tuple[Array | None, ...], scores: Array) -> Array:
+    if node.integer("is_causal", 0):
+        scores = np.where(np.tri(heads.rows, heads.keys, heads.past, dtype=bool), scores, -np.inf)
+    mask = operands[MASK] if len(operands) > MASK else None
+    if mask is None:
+        return scores
+    return np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+
+
+def _by_heads(node: GraphNode, operand: Array | None, which: str) -> Array:
+    assert operand is not None
+    batch, heads, rows, width = _split(node, operand.shape, which)
+    return operand if operand.ndim == 4 else np.swapaxes(operand.reshape(batch, rows, heads, width), 1, 2)
+
+
+def rounding(node: GraphNode, *operands: Array | None) -> Sums:
+    """A product of as many terms as a key has elements under an exponential, and one of as many as there are keys."""
+    query, key, value = (np.asarray(operands[at], np.float64) for at in range(3))
+    heads = heads_of(node, tuple(None if operand is None else operand.shape for operand in operands))
+    largest = float(np.max(np.abs(query))) * float(np.max(np.abs(key))) * heads.width * scale_of(node, heads)
+    terms = growth(heads.width) * largest + growth(heads.keys) + FUNCTION
+    return Sums(np.full(heads.result, float(np.max(np.abs(value)))), terms)
+
+
+FAMILY = OperatorFamily(("Attention",), shapes, reference, arity=3, rounding=rounding)
