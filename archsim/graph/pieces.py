@@ -30,15 +30,22 @@ class Pieces:
         """Of a value of the graph, or of one made here."""
         return self.values[name].shape
 
+    def free(self, name: str) -> str:
+        """A name that no value has: this one, or one like it."""
+        while name in self.values:
+            name += "_"
+        return name
+
     def constant(self, name: str, data: Any, dtype: str = "int64") -> str:
-        """A small constant by a new name."""
-        array = np.asarray(data, dtype)
+        """A small constant, by this name where it is free."""
+        name, array = self.free(name), np.asarray(data, dtype)
         self.values[name] = GraphValue(name, array.shape, "constant", dtype, array)
         return name
 
     def add(self, op: str, name: str, *inputs: str, output: str = "", **attributes: OperatorAttribute) -> str:
-        """A node of one output; what it makes of constants alone is a constant too. Returns what it writes."""
-        node = GraphNode(name, op, inputs, (output or name,), attributes)
+        """A node of one output, a value of the graph or a new one; what it makes of constants alone is a constant too.
+        Returns what it writes."""
+        node = GraphNode(name, op, inputs, (output or self.free(name),), attributes)
         read = tuple(self.values[each] if each else None for each in inputs)
         (shape,) = family(node).shapes(node, read)
         constant = all(value is None or value.constant for value in read)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from archsim.base.errors import ModelError
 from archsim.graph.sort import live, topological
 from archsim.ir.graph import Graph, GraphNode
+from archsim.ops.kit.catalogue import family
 
-FLOATS = ("float", "bfloat")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+BOOLEAN = ("And", "Or", "Xor", "Not", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "IsNaN", "IsInf")
+CHOSEN = {"Where": 1}  # input whose elements come out, where that is not the first
 ULPS = 1e-3  # share by which a stored constant may differ from the one that a formula has: half precision's
 
 
 class Wiring:
-    """The makers and readers of a graph's values."""
+    """The makers and readers of a graph's values. A value whose elements the file states is nobody's piece: what is
+    rounded to elements there is not passed on as it is."""
 
     def __init__(self, graph: Graph) -> None:
         """Of all nodes."""
@@ -28,16 +33,31 @@ class Wiring:
 
     def maker(self, name: str, *ops: str) -> GraphNode | None:
         """The node that makes a value, where it is one of these operators; casts between floats are looked through."""
-        node = self._makers.get(self.through(name))
+        name = self.through(name)
+        node = self._makers.get(name) if name not in self.graph.formats else None
         return node if node is not None and node.op in ops else None
 
     def through(self, name: str) -> str:
         """The value that ``name`` is before casts between floats, which change no more than its rounding."""
-        node = self._makers.get(name)
-        while node is not None and node.op == "Cast" and node.text("to", "").startswith(FLOATS):
-            name = node.inputs[0]
+        while name not in self.graph.formats:
             node = self._makers.get(name)
+            if node is None or node.op != "Cast" or node.text("to", "") not in FLOATS:
+                return name
+            if self.elements(node.inputs[0]) not in FLOATS:
+                return name
+            name = node.inputs[0]
         return name
+
+    def elements(self, name: str) -> str:
+        """The type of a value's elements, as far as it follows from inputs, constants, casts and comparisons."""
+        while (node := self._makers.get(name)) is not None:
+            if node.op == "Cast":
+                return node.text("to", "")
+            if node.op in BOOLEAN:
+                return "bool"
+            name = node.inputs[CHOSEN.get(node.op, 0)] if node.inputs else ""
+        value = self.graph.values.get(name)
+        return value.dtype if value is not None else ""
 
     def readers(self, name: str) -> list[GraphNode]:
         """The nodes that read a value; one that reads it twice is there twice."""
@@ -67,15 +87,22 @@ class Wiring:
             yield second, first
 
 
-def replaced(graph: Graph, found: Mapping[str, GraphNode], names: Iterable[str] = ()) -> Graph:
+def replaced(graph: Graph, found: Mapping[str, GraphNode]) -> Graph:
     """The graph with other nodes in the place of those ``found`` by name, without the pieces that nothing reads then.
 
-    A node that takes the place of another writes the same values. ``names``: of pieces that must be gone, since the new
-    node goes by one of them.
+    A node that takes the place of another writes the same values; one that would write them in another shape does not.
     """
-    if not found:
+    kept = {name: node for name, node in found.items() if _fits(graph, node)}
+    if not kept:
         return graph
-    gone = set(names)
-    nodes = tuple(found.get(node.name, node) for node in graph.nodes if node.name not in gone)
-    graph = replace(graph, nodes=topological(nodes))
+    graph = replace(graph, nodes=topological(tuple(kept.get(node.name, node) for node in graph.nodes)))
     return replace(graph, nodes=live(graph))
+
+
+def _fits(graph: Graph, node: GraphNode) -> bool:
+    """Whether an operator takes these inputs, and makes of them what has been there."""
+    try:
+        found = family(node).shapes(node, graph.inputs_of(node))
+    except ModelError:
+        return False
+    return found[: len(node.outputs)] == tuple(graph.shape(name) for name in node.outputs)

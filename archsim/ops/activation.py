@@ -82,6 +82,8 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input."""
     if inputs[0] is None:
         node.fail("needs an input")
+    if node.op == "IsInf" and not (node.integer("detect_negative", 1) and node.integer("detect_positive", 1)):
+        node.unsupported("tells infinities of one sign alone")
     return (inputs[0].shape,)
 
 

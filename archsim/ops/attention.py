@@ -15,7 +15,7 @@ from archsim.ir.graph import Array, GraphNode, Inputs, Shape
 from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.rounding import FUNCTION, Sums, growth
 
-QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE = range(6)
+QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, KEYS_THAT_COUNT = range(7)
 
 
 class Heads(NamedTuple):
@@ -64,17 +64,22 @@ def _split(node: GraphNode, shape: Shape | None, which: str) -> Shape:
 
 def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """What comes out, and keys and values with those of before."""
-    if len(node.outputs) > 3 and node.outputs[3]:
-        node.unsupported("also puts out its scores")
+    if not is_known(node, inputs):
+        node.unsupported("puts out its scores, is told how many keys count, or has older keys without values")
     heads = heads_of(node, tuple(None if value is None else value.shape for value in inputs))
     kept = heads.batch, heads.shared, heads.keys
     return (heads.result, (*kept, heads.width), (*kept, heads.out))[: max(1, len(node.outputs))]
 
 
+def is_known(node: GraphNode, inputs: Inputs) -> bool:
+    """Whether it is of a form that has parts."""
+    given = [at < len(inputs) and inputs[at] is not None for at in (PAST_KEY, PAST_VALUE, KEYS_THAT_COUNT)]
+    return given[0] == given[1] and not given[2] and not any(node.outputs[3:])
+
+
 def scale_of(node: GraphNode, heads: Heads) -> float:
     """What scores are multiplied by."""
-    stated = node.number("scale", 0.0)
-    return stated or heads.width**-0.5
+    return node.number("scale", heads.width**-0.5)
 
 
 def reference(node: GraphNode, *operands: Array | None) -> tuple[Array, ...]:
@@ -90,8 +95,10 @@ def reference(node: GraphNode, *operands: Array | None) -> tuple[Array, ...]:
     scores = query.astype(np.float64) @ np.swapaxes(every[0], 2, 3) * scale_of(node, heads)
     cap = node.number("softcap", 0.0)
     scores = _masked(node, heads, operands, cap * np.tanh(scores / cap) if cap else scores)
-    shares = np.exp(scores - np.max(scores, -1, keepdims=True))
-    result = shares / np.sum(shares, -1, keepdims=True) @ every[1]
+    top = np.max(scores, -1, keepdims=True)
+    shares = np.exp(scores - np.where(np.isneginf(top), 0.0, top))  # rows that are masked as a whole are zeros
+    total = np.sum(shares, -1, keepdims=True)
+    result = shares / np.where(total, total, 1.0) @ every[1]
     if heads.joined:
         result = np.swapaxes(result, 1, 2)
     made = (result.reshape(heads.result), key, value)

@@ -114,3 +114,44 @@ def test_inputs_are_drawn_for_its_parts() -> None:
     assert {name: array.shape for name, array in inputs_of(graph, 0, {}).items()} == {
         "i0": Q.shape, "i1": K.shape, "i2": V.shape,
     }  # fmt: skip
+
+
+def test_a_mask_that_is_computed_selects_as_a_given_one_does() -> None:
+    """What a comparison or a cast makes true or false, behind any number of views."""
+    graph, given = graph_of({}, [Q, K, V, SEEN], ["y"])
+    far = GraphValue("far", (1, 1, 3, 5), "input")
+    shown = GraphNode("sees", "Greater", ("far", "zero"), ("seen",))
+    turned = GraphNode("turn", "Reshape", ("seen", "sizes"), ("i3",))
+    values = {
+        **graph.values,
+        "far": far,
+        "zero": GraphValue("zero", (), "constant", data=np.float32(0)),
+        "sizes": GraphValue("sizes", (2,), "constant", "int64", np.array([3, 5])),
+        "seen": GraphValue("seen", (1, 1, 3, 5), "activation"),
+        "i3": GraphValue("i3", (3, 5), "activation"),
+    }
+    inputs = (*graph.inputs[:3], "far")
+    computed = Graph("one", (shown, turned, *graph.nodes), values, inputs, graph.outputs)
+    parts = passed(computed, PassOptions()).canonical
+    fed = {**{name: given[name] for name in graph.inputs[:3]}, "far": np.where(SEEN, 1.0, -1.0)[None, None]}
+    (wanted,) = in_onnx({}, [Q, K, V, SEEN], ["y"])
+    found = reference.real(parts, Constants(parts, {}, 0, {}), fed)
+    np.testing.assert_allclose(found["y"], wanted, rtol=2e-5, atol=2e-5)
+
+
+def test_rows_that_see_nothing_are_zeros() -> None:
+    seen = SEEN.copy()
+    seen[1] = False
+    graph, given = graph_of({}, [Q, K, V, seen], ["y"])
+    parts = passed(graph, PassOptions()).canonical
+    found = reference.real(parts, Constants(parts, {}, 0, {}), given)
+    (whole,) = FAMILY.reference(graph.nodes[0], Q, K, V, seen)
+    for made in (found["y"], whole):
+        assert not made[:, :, 1].any() and np.isfinite(made).all()
+
+
+@pytest.mark.parametrize(("count", "outputs"), [(7, ["y"]), (3, ["y", "k", "v", "scores"])])
+def test_forms_without_parts_are_refused(count: int, outputs: list[str]) -> None:
+    arrays = [Q, K, V, None, None, None, np.array([5, 5])][:count]
+    with pytest.raises(ModelError, match="puts out its scores, is told how many keys count"):
+        graph_of({}, arrays, outputs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from math import pi, sqrt
 
 import numpy as np
@@ -13,7 +14,7 @@ from archsim.graph.lowering.lower import lower_graph
 from archsim.graph.numeric import reference
 from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.graph.passes.manager import PassOptions, passed
-from archsim.ir.graph import Graph, GraphNode
+from archsim.ir.graph import Graph, GraphNode, GraphValue, ValueFormat
 from archsim.ops.softmax import FAMILY
 from archsim.system import simulate
 from mapper.compile import compile_model
@@ -178,3 +179,45 @@ def test_rows_that_are_masked_as_a_whole_are_zeros() -> None:
     node = GraphNode("s", "Softmax", ("x",), ("y",), {"axis": -1, "masked_rows": 0})
     (found,) = FAMILY.reference(node, data)
     assert found[1].tolist() == [0.0, 0.0] and found[0].sum() == pytest.approx(1.0)
+
+
+def pad_of_less(to: Writer, x: str) -> str:
+    """A row is cut away, and the convolution has zeros of its own."""
+    pad = to.add("Pad", x, to.ints(0, 0, -1, 0, 0, 0, 0, 0))
+    return to.add("Conv", pad, to.weight((3, 4, 3, 3)), pads=(1, 1, 1, 1))
+
+
+def whole_numbers(to: Writer, x: str) -> str:
+    """A cast from whole numbers is no rounding: their quotient is one of whole numbers."""
+    count = to.source("n", (2, 4, 8, 6), "int32")
+    half = to.add("Div", count, to.number(2, kind=np.int32))
+    return to.add("MatMul", x, to.add("Cast", half, to="float32"))
+
+
+@pytest.mark.parametrize(("pattern", "kept"), [(pad_of_less, "Pad"), (whole_numbers, "Div")])
+def test_what_would_mean_something_else_stays(pattern: Pattern, kept: str) -> None:
+    found = passed(written(pattern), PassOptions())
+    assert kept in {node.op for node in found.canonical.nodes}
+    assert np.allclose(numbers(found.canonical), numbers(found.inferred), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("pattern", [rms_norm, swish, gelu, rotary, attention, padded])
+def test_values_whose_elements_the_file_states_are_nobodys_pieces(pattern: Pattern) -> None:
+    """What is rounded to elements between pieces is not passed on as it is."""
+    graph = written(pattern)
+    between = [node.outputs[0] for node in graph.nodes[:-1]]
+    stated = replace(graph, formats={name: ValueFormat(0.1, 0, "int8") for name in between})
+    found = passed(stated, PassOptions()).canonical
+    assert [node.op for outer in found.nodes for node in (outer, *outer.fused)] == [node.op for node in graph.nodes]
+
+
+def test_a_name_that_is_taken_is_left_alone() -> None:
+    to = Writer(random.Random(0))
+    attention(to, to.source("x", (2, 4, 6, 8)))
+    graph = to.graph()
+    product = next(node for node in graph.nodes if node.op == "MatMul")
+    taken = f"{product.outputs[0]}.scale"
+    graph = replace(graph, values={**graph.values, taken: GraphValue(taken, (), "constant", data=np.float32(7))})
+    found = passed(graph, PassOptions()).canonical
+    assert found.values[taken].data == 7
+    assert np.allclose(numbers(found), numbers(graph), rtol=1e-6, atol=1e-7)

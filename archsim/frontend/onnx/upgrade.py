@@ -130,6 +130,8 @@ _RULES: dict[str, tuple[int, Callable[[GraphNode, OnnxUpgrade], GraphNode]]] = {
     "ReduceMin": (18, _integers_to_input("axes", 1)),
     "ReduceProd": (18, _integers_to_input("axes", 1)),
     "ReduceSumSquare": (18, _integers_to_input("axes", 1)),
+    "ReduceL1": (18, _integers_to_input("axes", 1)),
+    "ReduceL2": (18, _integers_to_input("axes", 1)),
     "Reshape": (5, _integers_to_input("shape", 1)),
     "Slice": (10, _slice),
     "Clip": (11, _clip),

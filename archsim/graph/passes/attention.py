@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from archsim.graph.passes.manager import PassOptions
 from archsim.graph.pieces import Pieces
+from archsim.graph.wiring import Wiring
 from archsim.ir.graph import Graph, GraphNode
-from archsim.ops.attention import KEY, MASK, PAST_KEY, PAST_VALUE, QUERY, VALUE, Heads, heads_of, scale_of
+from archsim.ops.attention import KEY, MASK, PAST_KEY, PAST_VALUE, QUERY, VALUE, Heads, heads_of, is_known, scale_of
 
 AFTER = ("alias",)
 BEFORE = ("product_scale",)
@@ -17,18 +18,18 @@ BEFORE = ("product_scale",)
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with the parts of each Attention in its place."""
-    pieces = Pieces(graph)
+    pieces, wiring = Pieces(graph), Wiring(graph)
     for node in graph.nodes:
-        if node.op == "Attention":
-            _Parts(pieces, node).make()
+        if node.op == "Attention" and is_known(node, graph.inputs_of(node)):
+            _Parts(pieces, wiring, node).make()
     return pieces.done()
 
 
 class _Parts:
     """The parts of one attention."""
 
-    def __init__(self, pieces: Pieces, node: GraphNode) -> None:
-        self.pieces, self.node = pieces, node
+    def __init__(self, pieces: Pieces, wiring: Wiring, node: GraphNode) -> None:
+        self.pieces, self.wiring, self.node = pieces, wiring, node
         shapes = tuple(pieces.shape(name) if name else None for name in node.inputs)
         self.heads: Heads = heads_of(node, shapes)
 
@@ -41,7 +42,7 @@ class _Parts:
         value = self._with_older("value", self._by_heads(VALUE, "kv"), PAST_VALUE, 2)
         turned = self._add("Transpose", "keys", self._grouped("key", key, 1), perm=(0, 1, 2, 4, 3))
         scores = self._masked(self._capped(self._add("MatMul", "scores", query, turned)))
-        shares = self._add("Softmax", "softmax", scores, axis=-1)
+        shares = self._add("Softmax", "softmax", scores, axis=-1, masked_rows=0)
         context = self._add("MatMul", "context", shares, self._grouped("value", value, 1))
         self._out(context)
 
@@ -96,7 +97,7 @@ class _Parts:
         sizes = (1,) * (4 - len(self.pieces.shape(mask))) + self.pieces.shape(mask)
         groups = (1, 1) if sizes[1] == 1 else (heads.shared, heads.queries)
         mask = self._reshaped("mask.groups", mask, sizes[0], *groups, sizes[2], sizes[3])
-        if self.pieces.values[node.inputs[MASK]].dtype == "bool":
+        if self.wiring.elements(node.inputs[MASK]) == "bool":
             return self._kept("mask", mask, scores)
         return self._add("Add", "mask", scores, mask)
 

@@ -56,10 +56,11 @@ KIND = registry.Kind("graph pass", "archsim.graph.passes", "passes", "run", Grap
 @dataclass(frozen=True, slots=True)
 class PassChange:
     """What a pass made of a graph: operators that are there more often or less often after it, with how many more or
-    fewer, and how many nodes there are after it. Nodes that others absorb count as gone."""
+    fewer, and how many nodes there are after it. Nodes that others absorb count as gone. ``same``: nothing changed."""
 
     name: str
     nodes: int
+    same: bool
     made: Mapping[str, int]
     gone: Mapping[str, int]
 
@@ -104,7 +105,10 @@ def passed(graph: Graph, options: PassOptions) -> PassedGraph:
 
 def _change(name: str, before: Graph, after: Graph) -> PassChange:
     old, new = (Counter(node.op for node in graph.nodes) for graph in (before, after))
-    return PassChange(name, len(after.nodes), dict(sorted((new - old).items())), dict(sorted((old - new).items())))
+    same = before.nodes == after.nodes
+    return PassChange(
+        name, len(after.nodes), same, dict(sorted((new - old).items())), dict(sorted((old - new).items()))
+    )
 
 
 def names() -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def _padded(wiring: Wiring, node: GraphNode) -> GraphNode | None:
     """The convolution of what is padded before, if its windows reach no farther than they are wide."""
     pad = wiring.maker(node.inputs[0], "Pad") if node.op == "Conv" else None
     stated = node.text("auto_pad", "NOTSET")
-    if pad is None or stated not in ("NOTSET", "VALID"):
+    if pad is None or stated not in ("NOTSET", "VALID") or not _is_of_zeros(wiring, pad):
         return None
     widths, shape = pads_of(pad, wiring.graph), wiring.graph.shape(node.inputs[0])
     axes = len(shape) - 2
@@ -32,10 +32,18 @@ def _padded(wiring: Wiring, node: GraphNode) -> GraphNode | None:
     own = node.integers("pads", none) if stated == "NOTSET" else none
     more = [each[end] for end in (0, 1) for each in widths[2:]]
     pads = tuple(size + further for size, further in zip(own, more, strict=True))
-    if any(each != (0, 0) for each in widths[:2]) or not _fits(node, wiring.graph, pads):
+    if any(each != (0, 0) for each in widths[:2]) or min((*more, *own)) < 0 or not _fits(node, wiring.graph, pads):
         return None
     attributes = {**node.attributes, "pads": pads, "auto_pad": "NOTSET"}
     return replace(node, inputs=(pad.inputs[0], *node.inputs[1:]), attributes=attributes)
+
+
+def _is_of_zeros(wiring: Wiring, pad: GraphNode) -> bool:
+    """Whether it puts zeros, at sides that are known beforehand."""
+    values, (_, sides, *others) = wiring.graph.values, pad.inputs
+    known = all(values[name].data is not None for name in (sides, *others[1:]) if name)
+    zeros = not others or not others[0] or wiring.number(others[0]) == 0
+    return pad.text("mode", "constant") == "constant" and known and zeros
 
 
 def _fits(node: GraphNode, graph: Graph, pads: Shape) -> bool:

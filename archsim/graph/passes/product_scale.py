@@ -6,13 +6,12 @@ heads that share them, where that is a copy for every head.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from archsim.graph.passes.manager import PassOptions
-from archsim.graph.wiring import Wiring, replaced
-from archsim.ir.graph import Graph, GraphNode, GraphValue
+from archsim.graph.pieces import Pieces
+from archsim.graph.wiring import Wiring
+from archsim.ir.graph import Graph, GraphNode
 
 AFTER = ("alias",)
 BEFORE = ("fuse",)
@@ -20,18 +19,23 @@ BEFORE = ("fuse",)
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with such scales behind their products."""
-    wiring = Wiring(graph)
-    values, found, behind = dict(graph.values), dict[str, GraphNode](), list[GraphNode]()
+    wiring, pieces = Wiring(graph), Pieces(graph)
     for node in graph.nodes:
         operands, scale = _unscaled(wiring, node) if node.op == "MatMul" else (node.inputs, 1.0)
-        if operands == node.inputs:
+        if operands == node.inputs or not _is_plain(scale):
             continue
-        out, plain, factor = node.outputs[0], f"{node.outputs[0]}.unscaled", f"{node.outputs[0]}.scale"
-        values[plain] = replace(values[out], name=plain)
-        values[factor] = GraphValue(factor, (), "constant", "float32", np.asarray(scale, np.float32))
-        found[node.name] = replace(node, inputs=operands, outputs=(plain,))
-        behind.append(GraphNode(f"{node.name}.scale", "Mul", (plain, factor), node.outputs))
-    return replaced(replace(graph, nodes=(*graph.nodes, *behind), values=values), found) if found else graph
+        out = node.outputs[0]
+        pieces.gone.add(node.name)
+        plain = pieces.add("MatMul", node.name, *operands, output=pieces.free(f"{out}.unscaled"))
+        pieces.add("Mul", f"{node.name}.scale", plain, pieces.constant(f"{out}.scale", scale, "float32"), output=out)
+    return pieces.done()
+
+
+def _is_plain(scale: float) -> bool:
+    """Whether single precision holds a number with all its digits."""
+    with np.errstate(over="ignore"):
+        held = float(np.float32(scale))
+    return np.isfinite(held) and abs(held) >= float(np.finfo(np.float32).tiny)
 
 
 def _unscaled(wiring: Wiring, product: GraphNode) -> tuple[tuple[str, ...], float]:
@@ -47,11 +51,13 @@ def _unscaled(wiring: Wiring, product: GraphNode) -> tuple[tuple[str, ...], floa
 
 
 def _scaled(wiring: Wiring, name: str) -> tuple[str, float]:
-    """(x, c), where a value is c * x or x / (1 / c) and x is as large."""
+    """(x, c), where a value is c * x or x / (1 / c), read by nothing else, and x is as large."""
     node = wiring.maker(name, "Mul", "Div")
-    for plain, other in wiring.sides(node) if node is not None else ():
+    if node is None or len(wiring.readers(node.outputs[0])) > 1 or node.outputs[0] in wiring.graph.outputs:
+        return name, 1.0
+    for plain, other in wiring.sides(node):
         factor = wiring.number(other)
-        if node is None or factor is None or wiring.graph.shape(plain) != wiring.graph.shape(name):
+        if factor is None or wiring.graph.shape(plain) != wiring.graph.shape(name):
             continue
         if node.op == "Mul":
             return plain, factor

@@ -97,6 +97,6 @@ def _mean_square(wiring: Wiring, name: str) -> str | None:
 
 
 def _is_last_axis(graph: Graph, mean: GraphNode) -> bool:
-    axes = graph.values[mean.inputs[1]].data if len(mean.inputs) > 1 else None
+    axes = graph.values[mean.inputs[1]].data if len(mean.inputs) > 1 and mean.inputs[1] else None
     rank = len(graph.shape(mean.inputs[0]))
     return axes is not None and [int(axis) % rank for axis in axes.reshape(-1)] == [rank - 1]

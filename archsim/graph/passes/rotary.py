@@ -32,11 +32,9 @@ def _rotary(wiring: Wiring, node: GraphNode) -> GraphNode | None:
 
 
 def _are_tables(graph: Graph, source: str, *tables: str) -> bool:
-    """Whether both have as many axes as the input, and as many elements in a row."""
-    shape = graph.shape(source)
-    return len(shape) == 4 and all(
-        len(graph.shape(name)) == 4 and graph.shape(name)[-1] == shape[-1] for name in tables
-    )
+    """Whether both are of one shape, of as many axes as the input has, and as many elements in a row."""
+    shape, (cos, sin) = graph.shape(source), (graph.shape(name) for name in tables)
+    return len(shape) == len(cos) == 4 and cos == sin and cos[-1] == shape[-1]
 
 
 def _turned(wiring: Wiring, name: str) -> str | None:
@@ -62,7 +60,8 @@ def _half(wiring: Wiring, name: str) -> tuple[str, int] | None:
     if graph.shape(name) != (*graph.shape(source)[:-1], width // 2) or width % 2:
         return None
     if node.op == "Split":
-        return (source, node.outputs.index(name)) if _is_last(graph, node.integer("axis", 0), source) else None
+        halves = len(node.outputs) == 2 and _is_last(graph, node.integer("axis", 0), source)
+        return (source, node.outputs.index(wiring.through(name))) if halves else None
     start, step = wiring.number(node.inputs[1]), wiring.number(node.inputs[4]) if len(node.inputs) > 4 else 1.0
     starts = {0.0: 0, width / 2: 1, -width / 2: 1}
     return (source, starts[start]) if start in starts and step == 1 else None

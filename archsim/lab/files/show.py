@@ -79,7 +79,7 @@ def model_passes(name: str) -> ShownLines:
 def _changed(change: PassChange) -> str:
     made, gone = (", ".join(f"{count} {op}" for op, count in part.items()) for part in (change.made, change.gone))
     said = "; ".join(filter(None, (f"made {made}" if made else "", f"gone {gone}" if gone else "")))
-    return f"{change.nodes:,} nodes: {said or 'as before'}"
+    return f"{change.nodes:,} nodes: {said or ('as before' if change.same else 'some in other places')}"
 
 
 def _models() -> ShownLines:

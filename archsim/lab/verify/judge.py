@@ -77,10 +77,12 @@ class NearJudge:
         tensor = self._tensors[found.tensor]
         expected = to_memory(tensor, self._values[value])
         error, different, _ = differences(found.values, expected)
-        judged = self._judged.get((value, copied)) or self._made(value, copied, self._said_with(value))
+        said = self._said_with(value)
+        judged = self._judged.get((value, copied)) or self._made(value, copied, said)
         self._judged[value, copied] = judged
         theirs = judged.error * (UNITS[self._theirs[value]] / UNITS[self._numbers])
-        share = largest_share(found.values, expected, to_memory(tensor, judged.error + theirs))
+        alone = len(said) == len(self._settled)  # else the bound holds roundings that the Program has in other results
+        share = largest_share(found.values, expected, to_memory(tensor, judged.error + theirs)) if alone else math.inf
         if share > 1.0:
             ours = self._made(value, copied, self._settled | self._executed(executed))
             with np.errstate(invalid="ignore"):
