@@ -222,7 +222,8 @@ def test_front_end(command: Command, run: Run) -> None:
 def test_graph_pass(command: Command, run: Run, home: Path) -> None:
     """One ReLU of two: a layer less, which the result says."""
     order = [line.split()[0] for line in command("show", "passes").splitlines()]
-    assert order == ["infer", "alias", "drop_repeats", "fuse", "lookups"]
+    assert order[0] == "infer"
+    assert order.index("alias") < order.index("drop_repeats") < order.index("fuse") < order.index("lookups")
     short = run("tiny.net")
     (home / "plugins" / "passes" / "drop_repeats.py").unlink()
     whole = run("tiny.net")
