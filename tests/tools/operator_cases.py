@@ -111,6 +111,7 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("RotaryEmbedding", {"interleaved": 1}, [random(2, 3, 6, 8), random(2, 6, 4), random(2, 6, 4)]),
     ("RotaryEmbedding", {"num_heads": 3}, [random(2, 6, 24), random(2, 6, 4), random(2, 6, 4)]),
     ("RotaryEmbedding", {"num_heads": 3, "interleaved": 1}, [random(2, 6, 24), random(2, 6, 4), random(2, 6, 4)]),
+    ("Attention", {"is_causal": 1}, [random(1, 4, 3, 8), random(1, 2, 3, 8), random(1, 2, 3, 6)]),
     ("Identity", {}, [X]),
     ("Dropout", {}, [X]),
     ("ConstantOfShape", {"value": helper.make_tensor("v", TensorProto.FLOAT, [1], [2.5])}, [ints(2, 3)]),

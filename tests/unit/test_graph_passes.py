@@ -15,7 +15,8 @@ from archsim.graph.passes.infer import infer
 from archsim.graph.passes.lookups import _with_pattern
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 
-TREE = ("infer", "alias", "fuse", "lookups")
+PATTERNS = ("attention", "gelu", "pad_conv", "rms_norm", "rotary", "safe_softmax", "swish")
+TREE = ("infer", "alias", *PATTERNS, "product_scale", "fuse", "lookups")
 SAME = "def run(graph, options): return graph\n"
 
 
@@ -42,9 +43,10 @@ def test_order_of_the_tree() -> None:
     [
         ('AFTER = ("infer",)', 2),
         ("AFTER = ()", 2),  # shapes are known to every pass
-        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 2),
-        ('AFTER = ("alias",)', 3),
-        ('AFTER = ("lookups",)', 4),
+        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 4),
+        ('AFTER = ("alias",)', 4),
+        ('AFTER = ("product_scale",)', 11),
+        ('AFTER = ("lookups",)', 12),
         ('AFTER = ()\nBEFORE = ("alias",)', 1),
     ],
 )
@@ -68,7 +70,10 @@ def test_passes_of_one_round_run_by_name(passes: Path) -> None:
             r"mine\.py: names the graph pass 'alais', which there is not \(did you mean 'alias'\?\)",
         ),
         ('AFTER = ()\nBEFORE = ("nothing",)', "names the graph pass 'nothing'"),
-        ('AFTER = ("fuse",)\nBEFORE = ("alias",)', "'alias', 'fuse', 'lookups', 'mine' wait for one another"),
+        (
+            'AFTER = ("fuse",)\nBEFORE = ("alias",)',
+            "'alias', 'attention', 'fuse', 'gelu', .*'swish' wait for one another",
+        ),
         ('AFTER = ()\nBEFORE = ("infer",)', "wait for one another"),
         ('AFTER = "fuse"', "AFTER is 'fuse', which is no tuple"),
         ("", "it does not define AFTER"),

@@ -24,7 +24,7 @@ def run_onnx(op: str, attributes: dict[str, Any], arrays: list[Array | None], ou
         [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
     )
-    opset = 24 if op in ("RMSNormalization", "RotaryEmbedding", "Swish") else 20
+    opset = 24 if op in ("Attention", "RMSNormalization", "RotaryEmbedding", "Swish") else 20
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     feeds = {f"i{i}": array for i, array in enumerate(arrays) if array is not None}
     return [np.asarray(result) for result in ReferenceEvaluator(proto).run(None, feeds)]

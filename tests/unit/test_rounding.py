@@ -36,7 +36,7 @@ def single(op: str, attributes: dict[str, Any], arrays: list[Array | None]) -> A
     ]
     output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     graph = helper.make_graph([helper.make_node(op, names, ["y"], **attributes)], "one", inputs, [output])
-    opset = helper.make_opsetid("", 24 if op in ("RMSNormalization", "RotaryEmbedding", "Swish") else 20)
+    opset = helper.make_opsetid("", 24 if op in ("Attention", "RMSNormalization", "RotaryEmbedding", "Swish") else 20)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     return np.asarray(session.run(None, fed)[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from archsim.graph.passes.manager import PassOptions
 from archsim.graph.pieces import Pieces
-from archsim.graph.wiring import Wiring
+from archsim.graph.producers import Producers
 from archsim.ir.graph import Graph, GraphNode
 from archsim.ops.attention import KEY, MASK, PAST_KEY, PAST_VALUE, QUERY, VALUE, Heads, heads_of, is_known, scale_of
 
@@ -18,18 +18,18 @@ BEFORE = ("product_scale",)
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with the parts of each Attention in its place."""
-    pieces, wiring = Pieces(graph), Wiring(graph)
+    pieces, producers = Pieces(graph), Producers(graph)
     for node in graph.nodes:
         if node.op == "Attention" and is_known(node, graph.inputs_of(node)):
-            _Parts(pieces, wiring, node).make()
+            _Parts(pieces, producers, node).make()
     return pieces.done()
 
 
 class _Parts:
     """The parts of one attention."""
 
-    def __init__(self, pieces: Pieces, wiring: Wiring, node: GraphNode) -> None:
-        self.pieces, self.wiring, self.node = pieces, wiring, node
+    def __init__(self, pieces: Pieces, producers: Producers, node: GraphNode) -> None:
+        self.pieces, self.producers, self.node = pieces, producers, node
         shapes = tuple(pieces.shape(name) if name else None for name in node.inputs)
         self.heads: Heads = heads_of(node, shapes)
 
@@ -97,7 +97,7 @@ class _Parts:
         sizes = (1,) * (4 - len(self.pieces.shape(mask))) + self.pieces.shape(mask)
         groups = (1, 1) if sizes[1] == 1 else (heads.shared, heads.queries)
         mask = self._reshaped("mask.groups", mask, sizes[0], *groups, sizes[2], sizes[3])
-        if self.wiring.elements(node.inputs[MASK]) == "bool":
+        if self.producers.elements(node.inputs[MASK]) == "bool":
             return self._kept("mask", mask, scores)
         return self._add("Add", "mask", scores, mask)
 

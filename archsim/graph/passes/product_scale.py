@@ -10,7 +10,7 @@ import numpy as np
 
 from archsim.graph.passes.manager import PassOptions
 from archsim.graph.pieces import Pieces
-from archsim.graph.wiring import Wiring
+from archsim.graph.producers import Producers
 from archsim.ir.graph import Graph, GraphNode
 
 AFTER = ("alias",)
@@ -19,9 +19,9 @@ BEFORE = ("fuse",)
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with such scales behind their products."""
-    wiring, pieces = Wiring(graph), Pieces(graph)
+    producers, pieces = Producers(graph), Pieces(graph)
     for node in graph.nodes:
-        operands, scale = _unscaled(wiring, node) if node.op == "MatMul" else (node.inputs, 1.0)
+        operands, scale = _unscaled(producers, node) if node.op == "MatMul" else (node.inputs, 1.0)
         if operands == node.inputs or not _is_plain(scale):
             continue
         out = node.outputs[0]
@@ -38,26 +38,26 @@ def _is_plain(scale: float) -> bool:
     return np.isfinite(held) and abs(held) >= float(np.finfo(np.float32).tiny)
 
 
-def _unscaled(wiring: Wiring, product: GraphNode) -> tuple[tuple[str, ...], float]:
+def _unscaled(producers: Producers, product: GraphNode) -> tuple[tuple[str, ...], float]:
     """The operands of a product without numbers that scale them, and these multiplied."""
-    if any(wiring.graph.values[name].constant for name in product.inputs):
+    if any(producers.graph.values[name].constant for name in product.inputs):
         return product.inputs, 1.0
     operands, scale = list[str](), 1.0
     for name in product.inputs:
-        plain, factor = _scaled(wiring, name)
+        plain, factor = _scaled(producers, name)
         operands.append(plain)
         scale *= factor
     return tuple(operands), scale
 
 
-def _scaled(wiring: Wiring, name: str) -> tuple[str, float]:
+def _scaled(producers: Producers, name: str) -> tuple[str, float]:
     """(x, c), where a value is c * x or x / (1 / c), read by nothing else, and x is as large."""
-    node = wiring.maker(name, "Mul", "Div")
-    if node is None or len(wiring.readers(node.outputs[0])) > 1 or node.outputs[0] in wiring.graph.outputs:
+    node = producers.maker(name, "Mul", "Div")
+    if node is None or len(producers.readers(node.outputs[0])) > 1 or node.outputs[0] in producers.graph.outputs:
         return name, 1.0
-    for plain, other in wiring.sides(node):
-        factor = wiring.number(other)
-        if factor is None or wiring.graph.shape(plain) != wiring.graph.shape(name):
+    for plain, other in producers.sides(node):
+        factor = producers.number(other)
+        if factor is None or producers.graph.shape(plain) != producers.graph.shape(name):
             continue
         if node.op == "Mul":
             return plain, factor

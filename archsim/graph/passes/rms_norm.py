@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from archsim.graph.passes.manager import PassOptions
-from archsim.graph.wiring import Wiring, replaced
+from archsim.graph.producers import Producers, replaced
 from archsim.ir.graph import Graph, GraphNode
 
 AFTER = ("alias",)
@@ -25,18 +25,18 @@ class Scaled(NamedTuple):
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with RMSNormalization for each such product with weights along the last axis."""
-    wiring = Wiring(graph)
-    found = {node.name: norm for node in graph.nodes if (norm := _norm(wiring, node)) is not None}
+    producers = Producers(graph)
+    found = {node.name: norm for node in graph.nodes if (norm := _norm(producers, node)) is not None}
     return replaced(graph, found)
 
 
-def _norm(wiring: Wiring, node: GraphNode) -> GraphNode | None:
+def _norm(producers: Producers, node: GraphNode) -> GraphNode | None:
     """What takes the place of the last product, if it is this pattern."""
     if node.op != "Mul":
         return None
-    for plain, weight in wiring.sides(node):
-        scaled = _scaled(wiring, plain)
-        if scaled is not None and _is_row(wiring.graph, weight, scaled.source):
+    for plain, weight in producers.sides(node):
+        scaled = _scaled(producers, plain)
+        if scaled is not None and _is_row(producers.graph, weight, scaled.source):
             attributes = {"axis": -1, "epsilon": scaled.epsilon}
             return GraphNode(node.name, "RMSNormalization", (scaled.source, weight), node.outputs, attributes)
     return None
@@ -48,50 +48,50 @@ def _is_row(graph: Graph, weight: str, source: str) -> bool:
     return value.constant and value.shape == row
 
 
-def _scaled(wiring: Wiring, name: str) -> Scaled | None:
-    node = wiring.maker(name, "Mul", "Div")
+def _scaled(producers: Producers, name: str) -> Scaled | None:
+    node = producers.maker(name, "Mul", "Div")
     if node is None:
         return None
     if node.op == "Div":
-        return _checked(wiring, node.inputs[0], wiring.maker(node.inputs[1], "Sqrt"))
-    for source, factor in wiring.sides(node):
-        found = _checked(wiring, source, _root(wiring, factor))
+        return _checked(producers, node.inputs[0], producers.maker(node.inputs[1], "Sqrt"))
+    for source, factor in producers.sides(node):
+        found = _checked(producers, source, _root(producers, factor))
         if found is not None:
             return found
     return None
 
 
-def _root(wiring: Wiring, name: str) -> GraphNode | None:
+def _root(producers: Producers, name: str) -> GraphNode | None:
     """The node whose first input is v, where the value is 1 / sqrt(v)."""
-    node = wiring.maker(name, "Reciprocal", "Div", "Pow")
+    node = producers.maker(name, "Reciprocal", "Div", "Pow")
     if node is None:
         return None
     if node.op == "Pow":
-        return node if wiring.number(node.inputs[1]) == -0.5 else None
-    if node.op == "Div" and wiring.number(node.inputs[0]) != 1:
+        return node if producers.number(node.inputs[1]) == -0.5 else None
+    if node.op == "Div" and producers.number(node.inputs[0]) != 1:
         return None
-    return wiring.maker(node.inputs[-1], "Sqrt")
+    return producers.maker(node.inputs[-1], "Sqrt")
 
 
-def _checked(wiring: Wiring, source: str, root: GraphNode | None) -> Scaled | None:
+def _checked(producers: Producers, source: str, root: GraphNode | None) -> Scaled | None:
     """What is divided by a root, where that is the root of its own mean square."""
-    shifted = wiring.maker(root.inputs[0], "Add") if root is not None else None
-    for mean, offset in wiring.sides(shifted) if shifted is not None else ():
-        epsilon, square = wiring.number(offset), _mean_square(wiring, mean)
-        if epsilon is not None and square is not None and wiring.same(square, source):
-            return Scaled(wiring.through(source), epsilon)
+    shifted = producers.maker(root.inputs[0], "Add") if root is not None else None
+    for mean, offset in producers.sides(shifted) if shifted is not None else ():
+        epsilon, square = producers.number(offset), _mean_square(producers, mean)
+        if epsilon is not None and square is not None and producers.same(square, source):
+            return Scaled(producers.through(source), epsilon)
     return None
 
 
-def _mean_square(wiring: Wiring, name: str) -> str | None:
+def _mean_square(producers: Producers, name: str) -> str | None:
     """x, where a value is the mean of x * x along the last axis, which stays."""
-    mean = wiring.maker(name, "ReduceMean")
-    if mean is None or not mean.integer("keepdims", 1) or not _is_last_axis(wiring.graph, mean):
+    mean = producers.maker(name, "ReduceMean")
+    if mean is None or not mean.integer("keepdims", 1) or not _is_last_axis(producers.graph, mean):
         return None
-    square = wiring.maker(mean.inputs[0], "Pow", "Mul")
-    if square is None or (square.op == "Pow" and wiring.number(square.inputs[1]) != 2):
+    square = producers.maker(mean.inputs[0], "Pow", "Mul")
+    if square is None or (square.op == "Pow" and producers.number(square.inputs[1]) != 2):
         return None
-    if square.op == "Mul" and not wiring.same(*square.inputs):
+    if square.op == "Mul" and not producers.same(*square.inputs):
         return None
     return square.inputs[0]
 

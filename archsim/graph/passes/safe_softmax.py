@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from archsim.graph.passes.manager import PassOptions
-from archsim.graph.wiring import Wiring, replaced
+from archsim.graph.producers import Producers, replaced
 from archsim.ir.graph import Graph, GraphNode
 from archsim.ops.softmax import MASKED_ROWS
 
@@ -19,17 +19,17 @@ BEFORE = ("fuse",)
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with ``masked_rows`` at each softmax that is guarded so."""
-    wiring = Wiring(graph)
-    found = {node.name: safe for node in graph.nodes if (safe := _safe(wiring, node)) is not None}
+    producers = Producers(graph)
+    found = {node.name: safe for node in graph.nodes if (safe := _safe(producers, node)) is not None}
     return replaced(graph, found)
 
 
-def _safe(wiring: Wiring, node: GraphNode) -> GraphNode | None:
+def _safe(producers: Producers, node: GraphNode) -> GraphNode | None:
     """The softmax that takes the place of a ``Where``, if it is this pattern."""
     if node.op != "Where":
         return None
     test, zero, kept = node.inputs
-    guard, softmax = wiring.maker(test, "IsNaN"), wiring.maker(kept, "Softmax")
-    if guard is None or softmax is None or not wiring.same(guard.inputs[0], kept) or wiring.number(zero) != 0:
+    guard, softmax = producers.maker(test, "IsNaN"), producers.maker(kept, "Softmax")
+    if guard is None or softmax is None or not producers.same(guard.inputs[0], kept) or producers.number(zero) != 0:
         return None
     return replace(softmax, name=node.name, outputs=node.outputs, attributes={**softmax.attributes, MASKED_ROWS: 0})

@@ -18,7 +18,7 @@ CHOSEN = {"Where": 1}  # input whose elements come out, where that is not the fi
 ULPS = 1e-3  # share by which a stored constant may differ from the one that a formula has: half precision's
 
 
-class Wiring:
+class Producers:
     """The makers and readers of a graph's values. A value whose elements the file states is nobody's piece: what is
     rounded to elements there is not passed on as it is."""
 
