@@ -100,7 +100,7 @@ def test_most_cases_are_exact() -> None:
     exact = [case for case in found if case.flat and case.held]
     assert len(exact) > len(found) / 2 > 30
     assert {case.chip.arrays[0].dataflow for case in exact} == set(FLOWS)
-    assert sum(case_of(seed, padded=True) is not None for seed in range(60)) > 20
+    assert sum(case_of(seed, padded=True) is not None for seed in range(60)) > 15  # others run on the vector unit
 
 
 @pytest.mark.parametrize("padded", [False, True])

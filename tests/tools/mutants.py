@@ -130,7 +130,7 @@ def _depthwise(to: Writer) -> tuple[int, int, str]:
     to.source("x", (1, 6, 7, 7))
     to.add("Conv", to.last, to.weight((6, 1, 3, 3)), to.weight((6,)), group=6, pads=(1, 1, 1, 1), strides=(2, 2))
     to.add("LeakyRelu", to.last, alpha=0.2)
-    return 1 << 10, 1 << 9, "7"
+    return 1 << 10, 1 << 9, "12"
 
 
 def _copies(to: Writer) -> tuple[int, int, str]:
