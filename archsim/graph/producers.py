@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -87,15 +87,18 @@ class Producers:
             yield second, first
 
 
-def replaced(graph: Graph, found: Mapping[str, GraphNode]) -> Graph:
-    """The graph with other nodes in the place of those ``found`` by name, without the pieces that nothing reads then.
+def rebuilt(graph: Graph, pattern: Callable[[Producers, GraphNode], GraphNode | None]) -> Graph:
+    """The graph with what a ``pattern`` puts in the place of nodes, without the pieces that nothing reads then.
 
-    A node that takes the place of another writes the same values; one that would write them in another shape does not.
+    ``pattern``: the node that takes the place of one and writes the same values, None where it is no such one. One that
+    would write them in another shape takes no place.
     """
-    kept = {name: node for name, node in found.items() if _fits(graph, node)}
-    if not kept:
+    producers = Producers(graph)
+    asked = ((node.name, pattern(producers, node)) for node in graph.nodes)
+    found = {name: node for name, node in asked if node is not None and _fits(graph, node)}
+    if not found:
         return graph
-    graph = replace(graph, nodes=topological(tuple(kept.get(node.name, node) for node in graph.nodes)))
+    graph = replace(graph, nodes=topological(tuple(found.get(node.name, node) for node in graph.nodes)))
     return replace(graph, nodes=live(graph))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import pi, sqrt
 
 from archsim.graph.passes.manager import PassOptions
-from archsim.graph.producers import Producers, replaced
+from archsim.graph.producers import Producers, rebuilt
 from archsim.ir.graph import Graph, GraphNode
 
 AFTER = ("alias",)
@@ -17,9 +17,7 @@ CUBIC = 0.044715  # of the form with tanh: Hendrycks and Gimpel, "Gaussian Error
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with Gelu for each such product."""
-    producers = Producers(graph)
-    found = {node.name: gelu for node in graph.nodes if (gelu := _gelu(producers, node)) is not None}
-    return replaced(graph, found)
+    return rebuilt(graph, _gelu)
 
 
 def _gelu(producers: Producers, node: GraphNode) -> GraphNode | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from archsim.graph.passes.manager import PassOptions
-from archsim.graph.producers import Producers, replaced
+from archsim.graph.producers import Producers, rebuilt
 from archsim.ir.graph import Graph, GraphNode, Shape
 from archsim.ops.pad import pads_of
 
@@ -15,9 +15,7 @@ BEFORE = ("fuse",)
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with each convolution of a padded input as one of the input."""
-    producers = Producers(graph)
-    found = {node.name: padded for node in graph.nodes if (padded := _padded(producers, node)) is not None}
-    return replaced(graph, found)
+    return rebuilt(graph, _padded)
 
 
 def _padded(producers: Producers, node: GraphNode) -> GraphNode | None:

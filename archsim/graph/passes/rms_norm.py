@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from archsim.graph.passes.manager import PassOptions
-from archsim.graph.producers import Producers, replaced
+from archsim.graph.producers import Producers, rebuilt
 from archsim.ir.graph import Graph, GraphNode
 
 AFTER = ("alias",)
@@ -25,9 +25,7 @@ class Scaled(NamedTuple):
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with RMSNormalization for each such product with weights along the last axis."""
-    producers = Producers(graph)
-    found = {node.name: norm for node in graph.nodes if (norm := _norm(producers, node)) is not None}
-    return replaced(graph, found)
+    return rebuilt(graph, _norm)
 
 
 def _norm(producers: Producers, node: GraphNode) -> GraphNode | None:

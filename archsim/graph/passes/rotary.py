@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from archsim.graph.passes.manager import PassOptions
-from archsim.graph.producers import Producers, replaced
+from archsim.graph.producers import Producers, rebuilt
 from archsim.ir.graph import Graph, GraphNode
 
 AFTER = ("alias",)
@@ -12,9 +12,7 @@ BEFORE = ("fuse",)
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with RotaryEmbedding for each such sum."""
-    producers = Producers(graph)
-    found = {node.name: turned for node in graph.nodes if (turned := _rotary(producers, node)) is not None}
-    return replaced(graph, found)
+    return rebuilt(graph, _rotary)
 
 
 def _rotary(producers: Producers, node: GraphNode) -> GraphNode | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from archsim.graph.passes.manager import PassOptions
-from archsim.graph.producers import Producers, replaced
+from archsim.graph.producers import Producers, rebuilt
 from archsim.ir.graph import Graph, GraphNode
 from archsim.ops.softmax import MASKED_ROWS
 
@@ -19,9 +19,7 @@ BEFORE = ("fuse",)
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with ``masked_rows`` at each softmax that is guarded so."""
-    producers = Producers(graph)
-    found = {node.name: safe for node in graph.nodes if (safe := _safe(producers, node)) is not None}
-    return replaced(graph, found)
+    return rebuilt(graph, _safe)
 
 
 def _safe(producers: Producers, node: GraphNode) -> GraphNode | None:

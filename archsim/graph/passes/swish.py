@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from archsim.graph.passes.manager import PassOptions
-from archsim.graph.producers import Producers, replaced
+from archsim.graph.producers import Producers, rebuilt
 from archsim.ir.graph import Graph, GraphNode
 
 AFTER = ("alias",)
@@ -12,9 +12,7 @@ BEFORE = ("fuse",)
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with Swish for each product of a value and its own sigmoid."""
-    producers = Producers(graph)
-    found = {node.name: swish for node in graph.nodes if (swish := _swish(producers, node)) is not None}
-    return replaced(graph, found)
+    return rebuilt(graph, _swish)
 
 
 def _swish(producers: Producers, node: GraphNode) -> GraphNode | None:
