@@ -17,10 +17,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from archsim.base import native
-from archsim.base.words import described, in_memory
 
 _CALLED = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 4)
 
@@ -50,24 +47,6 @@ call: Any = Intrinsic("call")
 trailing_zeros: Any = Intrinsic("trailing_zeros")
 
 
-class WordTable:
-    """A value, a NamedTuple of arrays and whole numbers, as entries find it. ``address``: of its words, for good."""
-
-    def __init__(self, value: Any) -> None:
-        self._words = np.array(_words(value), np.int64)
-        self.address = int(self._words.ctypes.data)
-        self.value = value
-
-    def write(self, value: Any) -> None:
-        """Other arrays stand in the place of those so far, of the same types."""
-        self._words[:] = _words(value)
-        self.value = value
-
-    def entry(self, found: Any) -> int:
-        """The address of an entry for such a table; it is compiled if need be."""
-        return int(found.address(self.value))
-
-
 def called(address: int) -> Callable[[int, int, int, int], int]:
     """An entry as Python calls it: with the address of a table and three numbers."""
     entry = _CALLED(address)
@@ -80,9 +59,3 @@ def called(address: int) -> Callable[[int, int, int, int], int]:
         return result.value
 
     return call
-
-
-def _words(value: Any) -> list[int]:
-    words: list[Any] = []
-    described((value,), [], words)
-    return in_memory(words)

@@ -26,8 +26,11 @@ from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from archsim.base import compiled, entries, progress
+from archsim.base.addressed import value_at, word_at
+from archsim.base.words import WordTable, many_words
 
 _LEVEL = 3  # of LLVM's optimisation
+_WORD = 8  # bytes
 
 
 class PartLibrary(JITCodeLibrary):
@@ -255,10 +258,28 @@ def _of_table(value: Any) -> tuple[Any, ...]:
     return (types.TypeRef(numba.typeof(value)), *[types.int64] * 4)
 
 
+def _from_words(part: Any, values: Any) -> Any:
+    """A part that takes where the words of such arguments lie, and calls ``part`` with them: words of a table are where
+    its word says."""
+    names, given, place = {"part": part, "value_at": value_at, "word_at": word_at}, [], 0
+    for at, each in enumerate(values):
+        is_table = isinstance(each, WordTable)
+        names[f"kind{at}"] = numba.typeof(each.value if is_table else each)
+        given.append(f"value_at(kind{at}, {f'word_at(words + {place})' if is_table else f'words + {place}'})")
+        place += _WORD * many_words(each)
+    exec(f"def {part.py_func.__name__}(words): return part({', '.join(given)})", names)
+    made: Any = names[part.py_func.__name__]
+    made.__module__ = part.py_func.__module__  # it is said that something of it is compiled
+    return type(part)(made, part.options)
+
+
 def emitted(part: Any, values: Any, *, table: bool) -> tuple[str, list[str], bytes]:
     """A part as an entry for such arguments, or for such a value in a ``table``: its name in its object file, what it
     returns, of a tuple all parts behind ``tuple``, and the file."""
-    made = EntryPoint(part).compiled(_of_table(values) if table else tuple(map(numba.typeof, values)))
+    if table:
+        made = EntryPoint(part).compiled(_of_table(values))
+    else:
+        made = EntryPoint(_from_words(part, values)).compiled((types.int64,))
     kind = made.signature.return_type
     several = isinstance(kind, types.BaseTuple) and not isinstance(kind, types.BaseNamedTuple)
     returns = ["tuple", *map(str, kind)] if several else [str(kind)]

@@ -1,7 +1,8 @@
 """Compiled entries as files: machine code, the function in it that is the entry, and what that returns.
 
 A file is for arguments of some kinds on processors of one kind, and sealed (``archsim.base.sealed``). An entry is
-called as Numba's compiled functions call one another: ``int32 entry(result *, error **, words ...)``.
+called as Numba's compiled functions call one another, with where the words of its arguments lie side by side:
+``int32 entry(result *, error **, words *)``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import json
 import os
 import pickle
+import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -105,12 +107,12 @@ def keep(file: Path, root: Path, symbol: str, returns: Sequence[str], code: byte
 def caller(code: NativeCode, words: Sequence[Any]) -> Callable[..., Any]:
     """An entry as Python calls it, with words as these, whole numbers and fractions in the same places."""
     result, read = _result(code.returns)
-    taken = [ctypes.c_double if isinstance(word, float) else ctypes.c_int64 for word in words]
-    entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *taken)(code.address)
+    laid_out = struct.Struct("".join("d" if isinstance(word, float) else "q" for word in words)).pack
+    entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(code.address)
 
     def call(*given: Any) -> Any:
         found, error = result(), ctypes.c_void_p()
-        status = entry(ctypes.addressof(found), ctypes.addressof(error), *given)
+        status = entry(ctypes.addressof(found), ctypes.addressof(error), laid_out(*given))
         if status not in (_FINE, _NONE):
             raise raised(status, error.value)
         return read(found) if status != _NONE else None

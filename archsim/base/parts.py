@@ -15,7 +15,7 @@ from typing import Any
 
 from archsim.base import native
 from archsim.base.machine_code import UnloadableError
-from archsim.base.words import UnknownKindError, described, text_of
+from archsim.base.words import UnknownKindError, described, taken, text_of
 
 
 class Part:
@@ -68,21 +68,21 @@ class CompiledEntry:
         return self.part._numba_type_
 
     def __call__(self, *values: Any) -> Any:
-        """Run it. Raises what it raises."""
+        """Run it; in the place of a value may stand a ``words.WordTable`` with it. Raises what it raises."""
         if not self._is_native:
-            return self.dispatcher(*values)
+            return self.dispatcher(*taken(values))
         kinds: list[Any] = []
         words: list[Any] = []
         try:
             described(values, kinds, words)
         except UnknownKindError:
-            return self.dispatcher(*values)
+            return self.dispatcher(*taken(values))
         key = tuple(kinds)
         if key not in self._calls:
             found = self._found(text_of(kinds), values, table=False)
             self._calls[key] = native.caller(found, words) if found is not None else None
         call = self._calls[key]
-        return call(*words) if call is not None else self.dispatcher(*values)
+        return call(*words) if call is not None else self.dispatcher(*taken(values))
 
     @property
     def is_there(self) -> bool:

@@ -7,21 +7,73 @@ for the same type.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
 _MOST_KNOWN = 512  # arrays
+_IN_ROWS, _IN_COLUMNS, _ALIGNED, _WRITEABLE = 0x1, 0x2, 0x100, 0x400  # NumPy's flags
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _known: dict[int, tuple[ref[Any], str, tuple[int, ...]]] = {}  # arrays by their id, with kind and words
 
 
 class UnknownKindError(TypeError):
     """A value is of no kind that has words here."""
+
+
+class WordTable:
+    """A value, a NamedTuple of arrays and whole numbers, as words in memory where entries find it.
+
+    An entry that is called with one takes the value, and one word instead of hundreds is handed over: worth it where
+    the same arrays are handed over again and again. ``address``: of its words, for good; ``kind``: a text as of all
+    kinds.
+    """
+
+    def __init__(self, value: Any) -> None:
+        words, self.kind = _laid_out(value)
+        self._words = np.array(words, np.int64)
+        self.address = int(self._words.ctypes.data)
+        self.value = value
+
+    def write(self, value: Any) -> None:
+        """Other arrays stand in the place of those so far, of the same types."""
+        self._words[:], kind = _laid_out(value)
+        assert kind == self.kind, "compiled code reads the words as it was made for"
+        self.value = value
+
+    def entry(self, found: Any) -> int:
+        """The address of an entry for such a table; it is compiled if need be."""
+        return int(found.address(self.value))
+
+
+def _laid_out(value: Any) -> tuple[list[int], str]:
+    """The words of a value as they lie in memory, and its kind as a table."""
+    kinds, words = _of_one(value)
+    return in_memory(words), f"at({text_of(kinds)})"
+
+
+def many_words(value: Any) -> int:
+    """How many words a value is."""
+    return len(_of_one(value)[1])
+
+
+def _of_one(value: Any) -> tuple[list[Any], list[Any]]:
+    kinds: list[Any] = []
+    words: list[Any] = []
+    described((value,), kinds, words)
+    assert (bool, bool) not in pairwise(kinds), "flags side by side lie in one word"
+    return kinds, words
+
+
+def taken(values: Iterable[Any]) -> list[Any]:
+    """What entries take where they are called with such values: those of tables."""
+    return [each.value if isinstance(each, WordTable) else each for each in values]
 
 
 def described(values: Iterable[Any], kinds: list[Any], words: list[Any]) -> None:
@@ -47,6 +99,9 @@ def described(values: Iterable[Any], kinds: list[Any], words: list[Any]) -> None
         elif kind in (float, np.float64):
             kinds.append(float)
             words.append(float(value))
+        elif kind is WordTable:
+            kinds.append(value.kind)
+            words.append(value.address)
         else:
             raise UnknownKindError(f"{kind}")
 
@@ -72,12 +127,24 @@ def _of_array(array: Any) -> tuple[str, tuple[int, ...]]:
     known = _known.get(id(array))
     if known is not None and known[0]() is array:
         return known[1], known[2]
-    flags = array.flags
-    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-    dtype = _dtype_text(array.dtype)
-    kind = f"{layout}{array.ndim}{'' if flags.writeable else 'r'}{'' if flags.aligned else 'u'}{dtype}"
-    words = (0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides)
+    flags = array.flags.num
+    kind = f"{_layout_text(flags)}{array.ndim}{_dtype_text(array.dtype)}"
+    words = (0, 0, array.size, array.itemsize, _address(array, flags), *array.shape, *array.strides)
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
     _known[id(array)] = ref(array), kind, words
     return kind, words
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def _layout_text(flags: int) -> str:
+    """What NumPy's flags say of where items lie: in rows, in columns or any; read alone; not aligned."""
+    layout = "C" if flags & _IN_ROWS else "F" if flags & _IN_COLUMNS else "A"
+    return f"{layout}{'' if flags & _WRITEABLE else 'r'}{'' if flags & _ALIGNED else 'u'}"
+
+
+def _address(array: Any, flags: int) -> int:
+    """Where the first item lies; of most arrays in a third of the time that NumPy takes to say it."""
+    if flags & _IN_ROWS and flags & _WRITEABLE and array.size:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    return int(array.ctypes.data)

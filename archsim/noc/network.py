@@ -18,6 +18,7 @@ from archsim.base import served
 from archsim.base.errors import ConfigError, SimulationError
 from archsim.base.served import NEVER, CompiledModel
 from archsim.base.units import PS_PER_S
+from archsim.base.words import WordTable
 from archsim.noc import engine
 from archsim.noc.fans import MulticastFans
 from archsim.noc.parameters import PacketFormat, RouterParameters
@@ -67,7 +68,7 @@ class Network:
     seed: ClassVar[int] = 0  # of the choices between equally short ways
 
     def __init__(self, spec: Noc) -> None:
-        from archsim.base.addressed import WordTable, called  # the compiler is slow to import: only now
+        from archsim.base.addressed import called  # the compiler is slow to import: only now
         from archsim.noc.compiled import serving
         from archsim.noc.compiled.run import SILENT
         from archsim.noc.loads import MessageLoads

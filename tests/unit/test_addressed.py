@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from archsim.base.addressed import WordTable, address_of, call, called, value_at, word_at
+from archsim.base.addressed import address_of, call, called, value_at, word_at
 from archsim.base.jit import addressed, entry, njit
+from archsim.base.words import WordTable, described, many_words
 
 
 class Counter(NamedTuple):
@@ -68,3 +69,55 @@ def test_other_arrays_are_found_at_the_same_address(table: WordTable) -> None:
     assert called(address)(table.address, 0, 0, 1) == 105 + 2 + 105_000
     assert table.address == before
     assert old.cells[0, 0] != 105 and table.value.cells[0, 0] == 105
+
+
+@entry
+@njit
+def added(first: Any, steps: int, second: Any, share: float) -> int:
+    """Add steps to the first cell of one counter; the cell, and what the other's first cell is times a share."""
+    first.cells[0, 0] += steps * first.step
+    return int(first.cells[0, 0] + second.cells[0, 0] * share * second.share)
+
+
+def test_an_entry_takes_a_value_or_where_it_lies() -> None:
+    """Any of the arguments; what is written later is found there."""
+    one, two = counter(100), counter(16)
+    expected = [105 + 2, 110 + 2, 115 + 2]
+    assert [added(one, 1, two, 0.5), added(WordTable(one), 1, two, 0.5), added(one, 1, WordTable(two), 0.5)] == expected
+    place = WordTable(one)
+    assert added(place, 0, place, 0.0) == 115
+    place.write(two)
+    assert added(place, 2, WordTable(one), 0.0) == 26 and one.cells[0, 0] == 115
+
+
+def test_where_no_words_are_taken_the_value_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba's own calls, on machines whose object files are not read here, take the values of tables."""
+    monkeypatch.setattr(added, "_is_native", False)
+    one = counter(100)
+    assert added(WordTable(one), 1, one, 0.0) == 105
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros((3, 4)), np.zeros((3, 4))[1:], np.asfortranarray(np.zeros((3, 4))), np.zeros((4, 4))[:, ::2],
+        np.zeros(0), np.broadcast_to(np.zeros(1), (5,)), np.zeros(3, ROW),
+    ],
+)  # fmt: skip
+def test_words_of_arrays_say_where_they_lie(array: Any) -> None:
+    """Whether in rows or columns, cut, empty, read alone or of records."""
+    words: list[Any] = []
+    described((array,), [], words)
+    assert words == [0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides]
+    assert many_words(array) == len(words)
+
+
+def test_flags_side_by_side_are_told() -> None:
+    """They lie in one word, which is not how words are handed over."""
+
+    class Flags(NamedTuple):
+        one: bool
+        other: bool
+
+    with pytest.raises(AssertionError, match="flags side by side"):
+        WordTable(Flags(True, False))

@@ -33,7 +33,7 @@ from tests.tools.looptree_cases import cases
 ALL = frozenset("IWO")
 combine, fill_parts, set_parts = entry(least.combine), entry(least.fill_parts), entry(least.set_parts)
 ranges, tighten = entry(bounding.ranges), entry(bounding.tighten)
-tile_sizes, tilings, footprint = entry(tiling.tile_sizes), tiling.tilings, entry(tiling.footprint)
+tile_sizes, tilings, footprint = entry(tiling.tile_sizes), tiling.Tiler().tilings, entry(tiling.footprint)
 sort_by = entry(rows.sort_by)
 # By number, extents and objective: the best of a problem whose enumeration takes over a minute, found by it.
 ENUMERATED = {(8, "{'m': 4, 'k': 4, 'n': 3}", "edp"): 34485.5318692573}

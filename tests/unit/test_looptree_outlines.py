@@ -12,7 +12,7 @@ from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierar
 from mapper.looptree.search import optimal
 from mapper.looptree.search.branch import front
 from mapper.looptree.search.branch.axes import joined
-from mapper.looptree.search.branch.bounds import all_least, spatial
+from mapper.looptree.search.branch.bounds import LowerBounds
 from mapper.looptree.search.branch.join import Results
 from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.problem import problem_of
@@ -54,11 +54,11 @@ def test_an_outline_bounds_its_templates(shape: dict[str, int], convention: Conv
     compiled = optimal.plan_of(space)
     problem = problem_of(space, compiled, pairs, objective)
     whole = Part(space, compiled, problem, {})
-    least = all_least(whole.arrays, problem)
+    below = LowerBounds(*whole.in_words)
     compared = 0
     for t in range(len(compiled.templates)):
         assert compiled.templates[t].is_outline
-        choices = spatial(whole.arrays, problem, least, t, np.full(3, np.inf))
+        choices = below.of_choices(t, np.full(3, np.inf))
         bounds = choices.copy()
         whole.solve(t, bounds, results(len(compiled.groups)), lambda: False, refined=True)
         part = Part(space, optimal.plan_of(space, (t,)), problem, {})

@@ -10,7 +10,7 @@ from mapper.looptree.einsum import convolution, gemm
 from mapper.looptree.hierarchy import READ, WRITE, Action, Axis, Compute, Hierarchy, Memory
 from mapper.looptree.search import optimal
 from mapper.looptree.search.branch.axes import joined
-from mapper.looptree.search.branch.bounds import all_least, spatial
+from mapper.looptree.search.branch.bounds import LowerBounds
 from mapper.looptree.search.branch.join import Results
 from mapper.looptree.search.branch.part import Part
 from mapper.looptree.search.branch.problem import problem_of
@@ -106,10 +106,10 @@ def test_an_outline_bounds_what_may_stay(objective: Objective, in_order: bool) -
     compiled = optimal.plan_of(space, stays=True)
     problem = problem_of(space, compiled, pairs, objective)
     whole = Part(space, compiled, problem, {})
-    least = all_least(whole.arrays, problem)
+    bounds = LowerBounds(*whole.in_words)
     best, bound = np.inf, np.inf
     for t in range(len(compiled.templates)):
-        choices = spatial(whole.arrays, problem, least, t, np.full(3, np.inf))
+        choices = bounds.of_choices(t, np.full(3, np.inf))
         refined = choices.copy()
         whole.solve(t, refined, results(len(compiled.groups)), lambda: False, refined=True)
         bound = min(bound, float(refined[:, 0].min()))

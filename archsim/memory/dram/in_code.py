@@ -16,6 +16,7 @@ import numpy as np
 from archsim.base import served
 from archsim.base.errors import SimulationError
 from archsim.base.served import CompiledModel
+from archsim.base.words import WordTable
 from archsim.facts.dram.device import DramMemory
 from archsim.memory.dram.compiled.records import CHARGES, LISTED, MOVED, NOW_PS, OUTSIDE, TRACES
 from archsim.memory.dram.interface import BurstAsker, RowList, Transfer, TransferCompletion
@@ -30,7 +31,7 @@ class DramInCode(ABC):
     """
 
     def __init__(self, state: Any, entries: tuple[Any, Any]) -> None:
-        from archsim.base.addressed import WordTable, called  # the compiler is slow to import: only now
+        from archsim.base.addressed import called  # the compiler is slow to import: only now
 
         self._table = WordTable(state)
         self._called = called

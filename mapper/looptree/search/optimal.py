@@ -17,7 +17,7 @@ from archsim.base.errors import MappingError
 from mapper.looptree.cost import evaluate
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.axes import apart, joined
-from mapper.looptree.search.branch.bounds import all_least, bounds, in_order, spatial
+from mapper.looptree.search.branch.bounds import LowerBounds, in_order
 from mapper.looptree.search.branch.join import EVALUATED, Results
 from mapper.looptree.search.branch.keys import is_better
 from mapper.looptree.search.branch.part import Part
@@ -132,7 +132,7 @@ class _Search:
         compiled = plan_of(self.space, stays=self.stays)
         self.problem = problem_of(self.space, compiled, self.pairs, objective)
         self.outlines = self.source = Part(self.space, compiled, self.problem, known)
-        self.bounded = all_least(self.outlines.arrays, self.problem)
+        self.bounds = LowerBounds(*self.outlines.in_words)
         self.waiting: list[tuple[int, Any]] = []
         self.left = np.inf
         self.lowest = np.full(3, np.inf)
@@ -151,7 +151,7 @@ class _Search:
         self.results = Results(self.best, self.winner, self.progress, self.results.limit)
 
     def run(self) -> Found:
-        keys = bounds(self.outlines.arrays, self.problem, self.bounded)
+        keys = self.bounds.of_templates()
         if partial_dims(self.whole):
             self.left = min(self.left, float(keys[:, 0].min()))
         for t in map(int, np.lexsort(keys.T[::-1])):
@@ -173,7 +173,7 @@ class _Search:
         if self._over():
             self.left = min(self.left, bound)
             return
-        choices = in_order(spatial(self.outlines.arrays, self.problem, self.bounded, t, self.best))
+        choices = in_order(self.bounds.of_choices(t, self.best))
         if not self.stays and not self.outlines.plan.templates[t].is_outline:
             self._solve(self.outlines, t, choices)
             return

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.base.jit import entry, inlined, njit
+from archsim.base.words import WordTable
 from mapper.looptree.search.branch.axes import splits
 from mapper.looptree.search.branch.keys import fill_bound, fits, is_better
 from mapper.looptree.search.branch.least import Parts, combine, fill_parts, parts_of, set_parts
@@ -46,17 +47,43 @@ class Problem(NamedTuple):
     delaypower: float
 
 
-def all_least(arrays: Any, problem: Problem) -> Any:
-    """(G, S, O, C) lower bounds of every factor of every shape under every option; infinite where it has no tiling."""
-    groups, shapes, most = arrays.factors.shape[:3]
-    found = np.empty((groups, shapes, problem.shares.shape[1], most))
-    fill_all_least(arrays, problem, parts_of(most), np.empty((MOST_DIMS, 2, MOST_LOOPS), np.int64), found)
-    return found
+class LowerBounds:
+    """Lower bounds of the templates of a plan, from ``arrays`` and ``problem`` in tables.
+
+    ``least`` (G, S, O, C): those of every factor of every shape under every option; infinite where it has no tiling.
+    """
+
+    def __init__(self, arrays: WordTable, problem: WordTable) -> None:
+        self._arrays, self._problem = arrays, problem
+        groups, shapes, most = arrays.value.factors.shape[:3]
+        self._spread = WordTable(_spread(arrays.value, problem.value))
+        self.least = np.empty((groups, shapes, problem.value.shares.shape[1], most))
+        tiles = np.empty((MOST_DIMS, 2, MOST_LOOPS), np.int64)
+        fill_all_least(arrays, problem, parts_of(most), tiles, self.least)
+
+    def of_templates(self) -> Any:
+        """(T, 3) a lower bound of the key of each template; infinite where nothing fits."""
+        found = np.full((self._arrays.value.shape.shape[0], 3), np.inf)
+        fill_bounds(self._arrays, self._problem, self.least, np.empty(room_of(self._arrays.value)), found)
+        return found
+
+    def of_choices(self, t: int, best: Any) -> Any:
+        """(choices, 3 + G) keys that bound outline ``t`` under each choice of options that may beat ``best``.
+
+        Of groups that are the same to the costs the first has the least option: an outline is its own mirror image.
+        """
+        given = self._arrays, self._problem, self.least, t, best, self._spread
+        found = np.empty((_FIRST_ROOM, 3 + self._arrays.value.shape.shape[1]))
+        count = fill_spatial(*given, found)
+        if count > len(found):
+            found = np.empty((count, found.shape[1]))
+            fill_spatial(*given, found)
+        return found[:count].copy()
 
 
 @entry
 @njit
-def fill_all_least(arrays: Any, problem: Problem, parts: Parts, tiles: Any, found: Any) -> None:
+def fill_all_least(arrays: Any, problem: Any, parts: Parts, tiles: Any, found: Any) -> None:
     """Fill ``found`` with the lower bounds; ``parts`` and ``tiles`` are written over."""
     for g in range(found.shape[0]):
         for s in range(found.shape[1]):
@@ -80,13 +107,6 @@ def fill_least(arrays: Any, problem: Problem, g: int, s: int, o: int, parts: Par
     return True
 
 
-def bounds(arrays: Any, problem: Problem, least: Any) -> Any:
-    """(T, 3) a lower bound of the key of each template; infinite where nothing fits."""
-    found = np.full((arrays.shape.shape[0], 3), np.inf)
-    fill_bounds(arrays, problem, least, np.empty(room_of(arrays)), found)
-    return found
-
-
 def room_of(arrays: Any) -> int:
     """The most columns and terms that a template has."""
     return int((arrays.columns + arrays.terms_of).max())
@@ -94,7 +114,7 @@ def room_of(arrays: Any) -> int:
 
 @entry
 @njit
-def fill_bounds(arrays: Any, problem: Problem, least: Any, room: Any, found: Any) -> None:
+def fill_bounds(arrays: Any, problem: Any, least: Any, room: Any, found: Any) -> None:
     """Put the bounds of templates in which something fits into ``found``; ``room`` is written over."""
     weights = (arrays.leak_w, arrays.fixed_j, problem.energypower, problem.delaypower)
     for t in range(arrays.shape.shape[0]):
@@ -156,23 +176,9 @@ def _spread(arrays: Any, problem: Problem) -> Spread:
     )
 
 
-def spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any) -> Any:
-    """(choices, 3 + G) keys that bound outline ``t`` under each choice of options that may beat ``best``.
-
-    Of groups that are the same to the costs the first has the least option: an outline is its own mirror image.
-    """
-    room = _spread(arrays, problem)
-    found = np.empty((_FIRST_ROOM, 3 + arrays.shape.shape[1]))
-    count = fill_spatial(arrays, problem, least, t, best, room, found)
-    if count > len(found):
-        found = np.empty((count, found.shape[1]))
-        fill_spatial(arrays, problem, least, t, best, room, found)
-    return found[:count].copy()
-
-
 @entry
 @njit
-def fill_spatial(arrays: Any, problem: Problem, least: Any, t: int, best: Any, spread: Spread, found: Any) -> int:
+def fill_spatial(arrays: Any, problem: Any, least: Any, t: int, best: Any, spread: Any, found: Any) -> int:
     """Fill ``found`` with as many choices as it has rows; how many there are."""
     groups, columns, count = arrays.shape.shape[1], arrays.columns[t], 0
     product, chosen, factors, low = spread.product, spread.chosen, spread.factors, spread.low

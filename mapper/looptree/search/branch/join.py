@@ -89,15 +89,15 @@ def joins_of(arrays: Any, widest: int) -> Joins:
 @njit
 def solve(
     arrays: Any,
-    problem: Problem,
+    problem: Any,
     t: int,
     choices: Any,
     begin: int,
-    shelf: Shelf,
+    shelf: Any,
     given: Any,
     results: Results,
     refined: bool,
-    joins: Joins,
+    joins: Any,
 ) -> tuple[int, int]:
     """Best tilings of template ``t`` under its spatial choices from ``begin`` on; improves ``results``.
 

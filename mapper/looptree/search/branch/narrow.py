@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.base.jit import entry, inlined, njit
+from archsim.base.words import WordTable
 from mapper.looptree.search.branch.bounds import Problem, fill_least, room_of
 from mapper.looptree.search.branch.keys import fill_bound, fits, is_better
 from mapper.looptree.search.branch.least import Parts, combine, fill_parts, parts_of, set_parts
@@ -84,13 +85,13 @@ def ranges_of(arrays: Any) -> Ranges:
 
 
 def narrow(
-    arrays: Any, problem: Problem, t: int, choice: Any, best: Any, most: int, progress: Any, ranges: Ranges
+    arrays: WordTable, problem: WordTable, t: int, choice: Any, best: Any, most: int, progress: Any, ranges: WordTable
 ) -> Left:
     """Tilings under a choice that may be better than ``best``; TOO_MANY after ``most`` halves of a dim.
 
-    ``ranges`` are written over.
+    ``arrays``: those of a plan, in tables as the ``problem`` and the ``ranges``, which are written over.
     """
-    groups, room, before = arrays.shape.shape[1], _FIRST_ROOM, progress.copy()
+    groups, room, before = arrays.value.shape.shape[1], _FIRST_ROOM, progress.copy()
     many, whole = np.empty((groups, MOST_DIMS), np.int64), np.empty(groups)
     while True:
         found = Left(NO_ROOM, many, np.empty((groups, MOST_DIMS, room, MOST_LOOPS), np.int64), whole)
@@ -105,13 +106,13 @@ def narrow(
 @njit
 def fill_left(
     arrays: Any,
-    problem: Problem,
+    problem: Any,
     t: int,
     choice: Any,
     best: Any,
     most: int,
     progress: Any,
-    ranges: Ranges,
+    ranges: Any,
     found: Left,
 ) -> int:
     """Fill ``found`` and say why; NO_ROOM where it has too few rows."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from archsim.base.words import WordTable
 from mapper.looptree.nest import Nest
 from mapper.looptree.search.branch.bounds import Problem
 from mapper.looptree.search.branch.join import MISSING, OVER, Results, joins_of, solve
@@ -27,16 +28,24 @@ ALL = 1 << 62
 
 
 class Part:
-    """The templates of a plan, in the numbers of a problem. ``later``: templates and choices to be solved again."""
+    """The templates of a plan, in the numbers of a problem.
+
+    ``in_words``: its arrays and the problem as entries find them; ``later``: templates and choices to be solved again.
+    """
 
     def __init__(self, space: Space, plan: Plan, problem: Problem, known: Tables) -> None:
         self.space, self.plan, self.problem = space, plan, problem
         self.arrays = plan.arrays._replace(fixed_j=float(space.einsum.macs * space.hierarchy.compute.action.energy_j))
-        self.store = Store(self.arrays, problem.shares.shape[1], known)
+        self._extents = list(problem.extents)
+        self._kinds = [  # which tilings are tried, by group and dim
+            [kind_of(extent, problem.kind, problem.every) for extent in extents] for extents in problem.extents.tolist()
+        ]
+        self.in_words = WordTable(self.arrays), WordTable(problem)
+        self.store = Store(self.in_words[0], problem.shares.shape[1], known)
         self.later: list[tuple[int, Any]] = []
         self._shared = np.full(len(plan.groups), -1, np.int64)
         self._won = self._shared
-        self._joins, self._ranges = joins_of(self.arrays, 0), ranges_of(self.arrays)
+        self._joins, self._ranges = WordTable(joins_of(self.arrays, 0)), WordTable(ranges_of(self.arrays))
 
     def solve(
         self, t: int, choices: Any, results: Results, over: Callable[[], bool], *, refined: bool, last: bool = False
@@ -52,7 +61,14 @@ class Part:
                 return at
             if why == MISSING and self.problem.kind == ANY:
                 left = narrow(
-                    self.arrays, self.problem, t, choices[at], results.best, most, results.progress, self._ranges
+                    self.in_words[0],
+                    self.in_words[1],
+                    t,
+                    choices[at],
+                    results.best,
+                    most,
+                    results.progress,
+                    self._ranges,
                 )
                 at = self._left(t, choices, at, results, refined, left)
             elif why == MISSING:
@@ -67,10 +83,10 @@ class Part:
 
     def _join(self, t: int, choices: Any, at: int, results: Results, refined: bool, given: Any) -> tuple[int, int]:
         before = results.best.copy()
-        if self.store.widest > self._joins.widest:
-            self._joins = joins_of(self.arrays, 2 * self.store.widest)
-        shelf, joins = self.store.shelf, self._joins
-        at, why = solve(self.arrays, self.problem, t, choices, at, shelf, given, results, refined, joins)
+        if self.store.widest > self._joins.value.widest:
+            self._joins.write(joins_of(self.arrays, 2 * self.store.widest))
+        shelf, joins = self.store.shelves, self._joins
+        at, why = solve(*self.in_words, t, choices, at, shelf, given, results, refined, joins)
         if (results.best != before).any():
             self._won = given
         return int(at), int(why)
@@ -91,7 +107,7 @@ class Part:
             return at
         given, first = self._shared.copy(), self.store.made
         for g in own:
-            s, extents = int(self.arrays.shape[t, g]), self.problem.extents[g]
+            s, extents = int(self.arrays.shape[t, g]), self._extents[g]
             lists = [self._tilings(t, g, d, options[g], left) for d in range(MOST_DIMS)]
             given[g] = self.store.add(g, s, extents, lists, exact=False)
         end, _ = self._join(t, choices[: at + 1], at, results, refined, given)
@@ -105,23 +121,19 @@ class Part:
         """That of the shared table of a group."""
         return int(self.store.shelf.where[self.problem.twin[g], self.arrays.shape[t, g], options[g]])
 
-    def _kinds(self, g: int) -> list[int]:
-        """Which tilings are tried of each dim of a group."""
-        return [kind_of(extent, self.problem.kind, self.problem.every) for extent in self.problem.extents[g].tolist()]
-
     def _share(self, t: int, g: int, options: Sequence[int]) -> None:
         """Make the shared table of a group."""
         problem, o = self.problem, options[g]
         s, twin = int(self.arrays.shape[t, g]), int(problem.twin[g])
-        self.store.make(twin, s, o, problem.extents[g], problem.shares[g, o], self._kinds(g))
+        self.store.make(twin, s, o, self._extents[g], problem.shares[g, o], self._kinds[g])
 
     def _tilings(self, t: int, g: int, d: int, o: int, left: Left) -> Any:
         """Those of a dim that may be better, or all that are tried; of too many the equal parts."""
-        s, extents, shares = int(self.arrays.shape[t, g]), self.problem.extents[g], self.problem.shares[g, o]
+        s, extents, shares = int(self.arrays.shape[t, g]), self._extents[g], self.problem.shares[g, o]
         if left.why == SOME and left.many[g, d] >= 0:
             depth = int(np.count_nonzero(self.arrays.loops[g, s, d] != NO_LOOP))
             return np.ascontiguousarray(left.tiles[g, d, : left.many[g, d], :depth])
-        kind = EQUAL if left.why == TOO_MANY else self._kinds(g)[d]
+        kind = EQUAL if left.why == TOO_MANY else self._kinds[g][d]
         return self.store.tilings(g, s, d, extents, shares, kind)
 
     def nest(self, winner: Any) -> Nest:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from archsim.base.words import WordTable
 from mapper.looptree.search.branch.plan import MOST_DIMS, Arrays
 from mapper.looptree.search.branch.tables import EXTRA, Tabulator, TileTable
-from mapper.looptree.search.branch.tilings import DIVISORS, tilings
+from mapper.looptree.search.branch.tilings import DIVISORS, Tiler
 
 FIRST_ROOM = 1 << 16  # figures
 
@@ -33,24 +34,26 @@ Tables = dict[tuple[object, ...], TileTable]  # what a table is made of -> the t
 class Store:
     """Makes tables when they are asked for, and keeps them; takes those that ``known`` has.
 
-    ``widest``: the most rows that one has.
+    ``shelves``: the Shelf as entries find it; ``widest``: the most rows that a table has.
     """
 
-    def __init__(self, arrays: Arrays, options: int, known: Tables) -> None:
-        groups, shapes, most = arrays.factors.shape[:3]
-        self.arrays, self.known = arrays, known
+    def __init__(self, arrays: WordTable, options: int, known: Tables) -> None:
+        self.arrays: Arrays = arrays.value
+        self._arrays, self.known = arrays, known
+        groups, shapes, most = self.arrays.factors.shape[:3]
         self.used = self.widest = 0
-        self._tabulator = Tabulator(most)
+        self._tabulator, self._tiler = Tabulator(most), Tiler()
         self._lists: list[list[Any]] = []  # by table, of each dim
         self._tilings: dict[tuple[bytes, int, bytes, int], Any] = {}
         where = np.full((groups, shapes, options), -1, np.int64)
-        self.shelf = Shelf(
-            where,
-            np.zeros((64, 3), np.int64),
-            np.empty(FIRST_ROOM),
-            np.zeros((64, most), np.int64),
-            np.zeros((64, most)),
-        )
+        rows = np.zeros((64, most), np.int64), np.zeros((64, most))
+        self.shelves = WordTable(Shelf(where, np.zeros((64, 3), np.int64), np.empty(FIRST_ROOM), *rows))
+
+    @property
+    def shelf(self) -> Shelf:
+        """What ``shelves`` has now: it grows."""
+        found: Shelf = self.shelves.value
+        return found
 
     def make(self, g: int, s: int, o: int, extents: Any, shares: Any, kinds: Sequence[int]) -> None:
         """Tabulate shape ``s`` of group ``g`` under option ``o``: all tilings of these ``kinds`` of its dims."""
@@ -67,9 +70,7 @@ class Store:
         return self._put(self._table(g, s, extents, lists, exact), int(self.arrays.sizes[g, s]), lists)
 
     def _table(self, g: int, s: int, extents: Any, lists: list[Any], exact: bool) -> TileTable:
-        arrays, columns = self.arrays, int(self.arrays.sizes[g, s])
-        factors, limits = arrays.factors[g, s], arrays.limits[g, s]
-        return self._tabulator.table(factors, limits, columns, lists, extents, exact, arrays.spans)
+        return self._tabulator.table(self._arrays, g, s, lists, extents, exact)
 
     def _put(self, found: TileTable, columns: int, lists: list[Any]) -> int:
         number, used, size = self.made, self.used, found.figures.size
@@ -105,16 +106,18 @@ class Store:
         loops = self.arrays.loops[g, s, d]
         key = loops.tobytes(), int(extents[d]), shares[d].tobytes(), kind
         if key not in self._tilings:
-            self._tilings[key] = tilings(loops, int(extents[d]), shares[d], kind)
+            self._tilings[key] = self._tiler.tilings(loops, int(extents[d]), shares[d], kind)
         return self._tilings[key]
 
     def _grow(self, figures: int) -> None:
         shelf = self.shelf
         if self.made == shelf.place.shape[0]:
             grown = {name: _doubled(getattr(shelf, name)) for name in ("place", "alike", "least")}
-            self.shelf = shelf = shelf._replace(**grown)
+            shelf = shelf._replace(**grown)
         while self.used + figures > shelf.figures.size:
-            self.shelf = shelf = shelf._replace(figures=_doubled(shelf.figures))
+            shelf = shelf._replace(figures=_doubled(shelf.figures))
+        if shelf is not self.shelf:
+            self.shelves.write(shelf)
 
 
 def _doubled(array: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.base.jit import entry, inlined, njit
+from archsim.base.words import WordTable
 from mapper.looptree.search.branch.costing import COUNT, LARGEST, ONE, SUM
 from mapper.looptree.search.branch.front import Front, best_rows, classify, front_of
 from mapper.looptree.search.branch.keys import FIT
@@ -72,38 +73,28 @@ class Tabulator:
 
     def __init__(self, columns: int) -> None:
         self._columns = columns
-        self._bench = _bench(columns, _FIRST_TILINGS, _FIRST_ROWS)
+        self._room = WordTable(_bench(columns, _FIRST_TILINGS, _FIRST_ROWS))
 
-    def table(
-        self, factors: Any, limits: Any, columns: int, lists: Any, extents: Any, exact: bool, spans: bool
-    ) -> TileTable:
-        """The table of the tilings of two dims, ``exact``: all tiles divide the tiles above them."""
-        most = max(map(len, lists))
-        if most > len(self._bench.left.kept):
-            self._bench = _bench(self._columns, 2 * most, self._bench.rows.shape[1])
-        count = fill_table(factors, limits, columns, lists[0], lists[1], extents, exact, spans, self._bench)
+    def table(self, arrays: WordTable, g: int, s: int, lists: Any, extents: Any, exact: bool) -> TileTable:
+        """Of shape ``s`` of group ``g`` the table of some tilings of both dims, ``exact``: all tiles divide the tiles
+        above them."""
+        most, room, columns = max(map(len, lists)), self._room, int(arrays.value.sizes[g, s])
+        if most > len(room.value.left.kept):
+            room.write(_bench(self._columns, 2 * most, room.value.rows.shape[1]))
+        count = fill_table(arrays, g, s, lists[0], lists[1], extents, exact, room)
         if count < 0:
-            self._bench = _bench(self._columns, len(self._bench.left.kept), -2 * count)
-            count = fill_table(factors, limits, columns, lists[0], lists[1], extents, exact, spans, self._bench)
-        found = np.ascontiguousarray(self._bench.best[: columns + EXTRA, :count].T)
+            room.write(_bench(self._columns, len(room.value.left.kept), -2 * count))
+            count = fill_table(arrays, g, s, lists[0], lists[1], extents, exact, room)
+        found = np.ascontiguousarray(room.value.best[: columns + EXTRA, :count].T)
         least = found[:, :columns].min(axis=0) if count else np.zeros(columns)
-        return TileTable(found, self._bench.alike[:columns].copy(), least)
+        return TileTable(found, room.value.alike[:columns].copy(), least)
 
 
 @entry
 @njit
-def fill_table(
-    factors: Any,
-    limits: Any,
-    columns: int,
-    first: Any,
-    second: Any,
-    extents: Any,
-    exact: bool,
-    spans: bool,
-    bench: Bench,
-) -> int:
+def fill_table(arrays: Any, g: int, s: int, first: Any, second: Any, extents: Any, exact: bool, bench: Any) -> int:
     """Fill ``bench.best`` and ``bench.alike``; how many rows are kept, or minus as many as there is no room for."""
+    factors, limits, columns = arrays.factors[g, s], arrays.limits[g, s], arrays.sizes[g, s]
     left, right, found = bench.left, bench.right, bench.rows
     one, two = _roomy(factors, limits, columns, first, 1, left), _roomy(factors, limits, columns, second, 5, right)
     rows = one * two
@@ -121,7 +112,7 @@ def fill_table(
                 for j in range(two):
                     column[i * two + j] = left.parts[c, i] * right.parts[c, j]
         else:
-            _fill_window(column, factor, c, left, right, first, second, one, two, extents, exact, spans)
+            _fill_window(column, factor, c, left, right, first, second, one, two, extents, exact, arrays.spans)
     for i in range(one):
         for j in range(two):
             found[columns, i * two + j], found[columns + 1, i * two + j] = left.kept[i], right.kept[j]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from archsim.base.jit import entry, inlined, njit
+from archsim.base.words import WordTable
 from mapper.looptree.search.branch.costing import LARGEST, ONE
 from mapper.looptree.search.branch.plan import MOST_LOOPS, MOVING, NO_LOOP, TEMPORAL
 from mapper.looptree.search.branch.rows import put
@@ -34,11 +35,15 @@ class Levels(NamedTuple):
 
 def levels_of(extent: int, kind: int) -> Levels:
     """Room for tilings of extents up to this; those of ``kind`` are tried."""
-    most = 0
-    if kind >= ANY:
-        most = extent if kind == ANY else 4 * isqrt(extent) + 8  # it has at most 2 sqrt(extent) equal parts
     left, tile, tried, many = np.empty((4, MOST_LOOPS + 1), np.int64)
-    return Levels(left, tile, tried, many, np.empty((MOST_LOOPS + 1, most), np.int64))
+    return Levels(left, tile, tried, many, np.empty((MOST_LOOPS + 1, most_choices(extent, kind)), np.int64))
+
+
+def most_choices(extent: int, kind: int) -> int:
+    """How many tiles of a dim are listed at most for a loop: an extent has at most 2 sqrt(extent) equal parts."""
+    if kind < ANY:
+        return 0
+    return extent if kind == ANY else 4 * isqrt(extent) + 8
 
 
 @entry
@@ -82,23 +87,35 @@ def temporal_from(loops: Any, start: int) -> int:
     return count
 
 
-def tilings(loops: Any, extent: int, shares: Any, factors: int) -> Any:
-    """(tilings, loops) tiles of a dim; none where its loops cannot bring it down to 1.
+class Tiler:
+    """Makes the tilings of dims, in room that is kept from one to the next."""
 
-    ``EQUAL``: of any tiles those that cut others into equal parts, also rounded up to what the axes inside take.
-    """
-    levels, depth = levels_of(extent, factors), max(1, int(np.count_nonzero(loops != NO_LOOP)))
-    found = np.empty((_FIRST_ROOM, depth), np.int64)
-    count = fill_tilings(loops, extent, shares, factors, levels, found)
-    if count > len(found):
-        found = np.empty((count, depth), np.int64)
-        fill_tilings(loops, extent, shares, factors, levels, found)
-    return found[:count].copy()
+    def __init__(self) -> None:
+        self._levels: dict[int, WordTable] = {}  # by kind
+
+    def tilings(self, loops: Any, extent: int, shares: Any, kind: int) -> Any:
+        """(tilings, loops) tiles of a dim; none where its loops cannot bring it down to 1.
+
+        ``EQUAL``: of any tiles those that cut others into equal parts, also rounded up to what the axes inside take.
+        """
+        levels, depth = self._room(extent, kind), max(1, int(np.count_nonzero(loops != NO_LOOP)))
+        found = np.empty((_FIRST_ROOM, depth), np.int64)
+        count = fill_tilings(loops, extent, shares, kind, levels, found)
+        if count > len(found):
+            found = np.empty((count, depth), np.int64)
+            fill_tilings(loops, extent, shares, kind, levels, found)
+        return found[:count].copy()
+
+    def _room(self, extent: int, kind: int) -> WordTable:
+        known = self._levels.get(kind)
+        if known is None or known.value.choices.shape[1] < most_choices(extent, kind):
+            self._levels[kind] = known = WordTable(levels_of(2 * extent, kind))
+        return known
 
 
 @entry
 @njit
-def fill_tilings(loops: Any, extent: int, shares: Any, factors: int, levels: Levels, found: Any) -> int:
+def fill_tilings(loops: Any, extent: int, shares: Any, factors: int, levels: Any, found: Any) -> int:
     """Fill ``found`` with as many tilings as it has rows; how many there are."""
     depth, count = count_loops(loops), 0
     left, tile, tried, many, choices = levels.left, levels.tile, levels.tried, levels.many, levels.choices
