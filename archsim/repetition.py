@@ -23,6 +23,7 @@ from archsim.spec.architecture import Architecture
 from archsim.system import Machine
 
 MODES = ("exact", "steady")
+CHOICES = ("auto", *MODES)  # of a run, which is repeated exactly where nothing is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +53,17 @@ class Repetition:
         return found
 
 
-def check_mode(mode: str) -> None:
+def check_choice(mode: str, choices: tuple[str, ...] = CHOICES) -> None:
     """Raise ConfigError for a way of repeating that there is not."""
-    if mode not in MODES:
-        raise ConfigError(f"repeat: found '{mode}'; allowed {', '.join(MODES)}")
+    if mode not in choices:
+        raise ConfigError(f"repeat: found '{mode}'; allowed {', '.join(choices)}")
 
 
 def repeat(program: Program, architecture: Architecture, runs: int, mode: str = "exact") -> Repetition:
     """Run ``program`` ``runs`` times (two or more); raises ConfigError for fewer, and what simulate() raises."""
     if runs < 2:
         raise ConfigError(f"warm: found {runs}; allowed 2 or more runs, the last of which is measured")
-    check_mode(mode)
+    check_choice(mode, MODES)
     course = _Course(runs, steady=mode == "steady")
     with stretch("simulating", "runs", runs, done=lambda: len(course.starts) - 1, at_most=mode != "exact"):
         Machine(program, architecture, trace=False).repeat(course.begins)

@@ -48,7 +48,7 @@ def run(
     repeat: Annotated[
         opt.RepeatChoice,
         typer.Option(help="Simulate all, or of equal blocks of layers (with --warm: of equal runs) a few."),
-    ] = opt.RepeatChoice.EXACT,
+    ] = opt.RepeatChoice.AUTO,
     lookups: opt.LookupsOption = None,
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,

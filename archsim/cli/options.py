@@ -51,6 +51,7 @@ class FidelityChoice(StrEnum):
 class RepeatChoice(StrEnum):
     """Whether all is simulated, or of what is equal only a part."""
 
+    AUTO = "auto"
     EXACT = "exact"
     STEADY = "steady"
 

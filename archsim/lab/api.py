@@ -77,7 +77,7 @@ def run(
     why: bool = False,
     fidelity: str | None = None,
     warm: int | None = None,
-    repeat: str = "exact",
+    repeat: str = "auto",
     lookups: Mapping[str, str] | None = None,
     mapping: str | Path | None = None,
     refine: int = 0,
@@ -94,8 +94,9 @@ def run(
     also simulate the chip with each of its resources enlarged. ``fidelity``: exact (DRAM by commands, network by flits)
     | fast (measured rates, links); None = as the chip says and is affordable. ``warm``: so many runs one after another,
     the last of which gives ``throughput_per_s``;
-    ``repeat``: exact | steady (of equal blocks of layers four are simulated; with ``warm`` equal runs are
-    reused, refresh aligned). ``lookups``: as of ``load_model``.
+    ``repeat``: exact | steady (of equal blocks of layers four are simulated; with ``warm`` equal runs are reused,
+    refresh aligned) | auto (steady where that spares half of the layers of a single run without a mapping file).
+    ``lookups``: as of ``load_model``.
     ``mapping``: a mapping file, whose layers are taken instead of searched. ``refine``: how many mappings of each layer
     the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. ``parameters``: of a
     workload file, e.g. ``{"seq": 128}``; of a Workload they were stated when it was loaded. ``search``: the mapping

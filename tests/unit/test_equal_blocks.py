@@ -132,6 +132,26 @@ def test_a_mapping_is_exported_for_every_layer_and_runs(tmp_path: Path) -> None:
         ax.run(path, "edge_npu", mapping=tmp_path / "out" / "mappings.yaml", repeat="steady")
 
 
+def test_a_run_leaves_out_by_itself_what_is_half_of_a_model_or_more(tmp_path: Path) -> None:
+    """Nine blocks of which four are simulated, and five; not beside a mapping file, nor where it is asked for."""
+    many, few = model(tmp_path, 9), model(tmp_path, 5)
+    asked, steady = ax.run(many, "edge_npu"), ax.run(many, "edge_npu", repeat="steady")
+    assert asked.summary == steady.summary
+    assert any(
+        "9 equal blocks" in text and "--repeat exact" in text for text in asked.summary["provenance"]["warnings"]
+    )
+    asked.save(tmp_path / "out")
+    stated = ax.run(many, "edge_npu", mapping=tmp_path / "out" / "mappings.yaml")
+    exact = [
+        stated,
+        ax.run(few, "edge_npu"),
+        ax.run(many, "edge_npu", warm=2),
+        ax.run(many, "edge_npu", repeat="exact"),
+    ]
+    assert [each.summary["provenance"]["repeat"] for each in exact[:2] + exact[3:]] == ["exact"] * 3
+    assert exact[2].summary["provenance"]["repeat"]["mode"] == "exact"
+
+
 def test_without_equal_blocks_all_is_simulated() -> None:
     exact, steady = (ax.run("eye_tracking", "edge_npu", repeat=mode).summary for mode in ("exact", "steady"))
     assert steady["provenance"].pop("repeat") == {"mode": "steady", "blocks": []}

@@ -37,6 +37,7 @@ ChipLike = str | Path | Architecture
 Progress = Callable[[str], None]
 
 ASM = ".asm"
+_MOST_KEPT = 0.5  # of the layers, where equal blocks are left out without being asked for
 FLAGS = {"parameters": "parameter"}  # of fields whose option is called otherwise
 
 
@@ -50,7 +51,8 @@ class Job:
     ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
     ``fidelity`` of DRAM and network, None = the chip's as far as it is affordable; ``warm``: runs, of which the last
     gives the throughput; ``repeat``: exact, or steady: equal ones of these runs (see repetition), without ``warm``
-    equal blocks of layers (see replay_blocks), are not simulated again; ``lookups``: access patterns of nodes
+    equal blocks of layers (see replay_blocks), are not simulated again, or auto: steady where that spares half of the
+    layers of a single run and no mapping file is stated; ``lookups``: access patterns of nodes
     that look rows up, by name; ``parameters``: of a workload file, by name; ``mapping``: a mapping file whose layers
     are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
     best is taken); ``workers``: processes that search; ``search``: the mapping search by its name, which draws by
@@ -98,8 +100,8 @@ class Job:
 
     @property
     def spares_blocks(self) -> bool:
-        """Whether of equal blocks of layers only some are simulated."""
-        return self.repeat == "steady" and self.warm is None
+        """Whether of equal blocks of layers only some may be simulated."""
+        return self.repeat != "exact" and self.warm is None
 
 
 @dataclass(frozen=True)
@@ -163,12 +165,7 @@ def compiled(job: Job, architecture: Architecture, asked: CompileRequest) -> Bui
     from mapper.compile import compile_model
 
     workload = asked.workload
-    if job.spares_blocks and job.mapping is not None:
-        raise ConfigError(
-            f"--repeat steady: {job.mapping} states a mapping, which may tell equal blocks of layers apart; allowed "
-            "with --repeat exact"
-        )
-    left_out = leave_out(workload) if job.spares_blocks else ()
+    left_out = _left_out(job, workload)
     asked = asked.without(left_out)
     try:
         with uncollected():
@@ -181,6 +178,20 @@ def compiled(job: Job, architecture: Architecture, asked: CompileRequest) -> Bui
         architecture, found.program, workload, lengthened(found.mapping, left_out), warnings,
         mapping_sha256=asked.mapping_sha256, left_out=left_out,
     )  # fmt: skip
+
+
+def _left_out(job: Job, workload: Workload) -> tuple[LeftOut, ...]:
+    """The equal blocks of layers that are not simulated; raises ConfigError for ``steady`` beside a mapping file."""
+    if not job.spares_blocks or (job.mapping is not None and job.repeat == "auto"):
+        return ()
+    if job.mapping is not None:
+        raise ConfigError(
+            f"--repeat steady: {job.mapping} states a mapping, which may tell equal blocks of layers apart; allowed "
+            "with --repeat exact"
+        )
+    found = leave_out(workload)
+    few = not found or len(found[-1].short.layers) > _MOST_KEPT * len(workload.layers)
+    return () if few and job.repeat == "auto" else found
 
 
 def _check(mapping: ModelMapping, workload: Workload, architecture: Architecture, job: Job) -> None:
@@ -329,7 +340,7 @@ def read_program(job: Job) -> tuple[Program, str]:
     from archsim.ir.asm.parser import parse_program
 
     plain = Job(job.model, job.chip)
-    if job.spares_blocks:
+    if job.repeat == "steady" and job.warm is None:
         raise ConfigError(
             f"--repeat steady: the Program {job.model} has commands and no blocks of layers; with --warm equal runs "
             "of it are simulated once"

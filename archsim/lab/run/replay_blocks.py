@@ -445,7 +445,7 @@ def sentences(facts: Sequence[BlockFacts]) -> tuple[str, ...]:
     """What a reader of the result has to know."""
     return tuple(
         f"of {block['times']} equal blocks of {counted(block['layers'], 'layer')} from {block['first']} on "
-        f"{block['simulated']} were simulated (--repeat steady); the third one stands for the rest, and took "
+        f"{block['simulated']} were simulated (all with --repeat exact); the third one stands for the rest, and took "
         f"{100 * abs(block['difference']):.2f} % {'more' if block['difference'] >= 0 else 'less'} time than the second"
         for block in facts
     )

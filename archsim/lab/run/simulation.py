@@ -24,10 +24,10 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
     """Check and simulate the Program, and account for what it did."""
     from archsim.ir.check.program import check
     from archsim.lab.run.account import assemble
-    from archsim.repetition import check_mode
+    from archsim.repetition import check_choice
     from archsim.system import simulate
 
-    check_mode(job.repeat)
+    check_choice(job.repeat)
     say("checking the Program")
     collect_stopped()
     with uncollected():
@@ -55,11 +55,16 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
             seed=job.seed,
             warnings=(*built.warnings, *lowered, *sentences(done.facts)),
             repetition=repetition,
-            steady={"mode": job.repeat, "blocks": done.facts} if job.spares_blocks else None,
+            steady={"mode": "steady", "blocks": done.facts} if _is_steady(job, built) else None,
         )
     if not built.text_sha256:
         return result
     return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})
+
+
+def _is_steady(job: Job, built: BuiltJob) -> bool:
+    """Whether equal blocks of layers were left out, or would have been."""
+    return job.spares_blocks and (bool(built.left_out) or job.repeat == "steady")
 
 
 def _repeated(job: Job, program: Program, architecture: Architecture, say: Progress) -> Repetition | None:
@@ -69,4 +74,4 @@ def _repeated(job: Job, program: Program, architecture: Architecture, say: Progr
     if job.warm is None:
         return None
     say(f"simulating {job.warm} runs")
-    return repeat(program, architecture, job.warm, job.repeat)
+    return repeat(program, architecture, job.warm, "steady" if job.repeat == "steady" else "exact")
