@@ -19,6 +19,12 @@ class WorkloadFacts(TypedDict):
     macs: Annotated[int, ResultKey("MAC", "Multiply-accumulates of the whole batch, on whatever engine.")]
     parameters: Annotated[int, ResultKey(COUNT, "Elements of all weights and tables; 0 of a Program given as text.")]
     weight_bytes: Annotated[int, ResultKey("B", "Weights as stored in the formats used; 0 of a Program given as text.")]
+    activation_bytes: NotRequired[
+        Annotated[int, ResultKey("B", "What layers write, each tensor once, in the formats used; views are none.")]
+    ]
+    folded_macs: NotRequired[
+        Annotated[int, ResultKey("MAC", "Of the model on constants alone: done before it runs, counted nowhere else.")]
+    ]
 
 
 class ArchitectureFacts(TypedDict):

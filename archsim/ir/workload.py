@@ -172,7 +172,8 @@ class ViewNode:
 class Workload:
     """Layers in execution order, tensors by name, views, and the parameter count of the source model.
 
-    ``dtype``: number format of the source model's inputs ('' when it states none).
+    ``dtype``: number format of the source model's inputs ('' when it states none). ``folded_macs``: of the source model
+    on constants alone, which are done before it runs.
     """
 
     name: str
@@ -184,6 +185,7 @@ class Workload:
     sha256: str
     warnings: tuple[str, ...] = ()
     dtype: str = ""
+    folded_macs: int = 0
 
     @property
     def macs(self) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from archsim.base.errors import ModelError
 from archsim.graph.lowering.builder import LayerBuilder
+from archsim.graph.lowering.folded import folded_macs
 from archsim.graph.lowering.tensors import ConstantContent
 from archsim.graph.passes.manager import PassChange, PassOptions, passed
 from archsim.ir.graph import Graph, GraphNode, UnsupportedError
@@ -18,6 +19,7 @@ from archsim.ops.kit.access import LogicalAccess, at
 from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
 from archsim.ops.kit.catalogue import family, find
 
+_NAMED = 3  # nodes, in a warning of many
 HOST_BYTES = 4  # the host computes in 32-bit floats
 
 
@@ -82,6 +84,7 @@ def lower_graph(
         layout = build.layout(name)
         if layout is not None:
             build.tensors.output(build.value(name), layout)
+    folded = folded_macs(passes.inferred, lambda alone: to_workload(alone, batch=1, sha256=""))
     workload = Workload(
         name=graph.name,
         layers=tuple(build.layers),
@@ -90,7 +93,8 @@ def lower_graph(
         batch=batch,
         parameters=parameters(passes.inferred),
         sha256=passes.sha256(sha256),
-        warnings=canonical.warnings,
+        warnings=(*canonical.warnings, *_said(folded)),
+        folded_macs=sum(folded.values()),
         dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
     )
     values = {name: build.original(value) for name, value in build.tensors.values.items()}
@@ -100,6 +104,18 @@ def lower_graph(
 def to_workload(graph: Graph, *, batch: int, sha256: str, on_unsupported: str = "error") -> Workload:
     """The Workload of ``lower_graph``."""
     return lower_graph(graph, batch=batch, sha256=sha256, on_unsupported=on_unsupported).workload
+
+
+def _said(folded: Mapping[str, int]) -> tuple[str, ...]:
+    """What a reader has to know of work on constants."""
+    done = [name for name, macs in folded.items() if macs]
+    if not done:
+        return ()
+    names = ", ".join(done[:_NAMED]) + (", ..." if len(done) > _NAMED else "")
+    nodes = "1 node" if len(done) == 1 else f"{len(done)} nodes"
+    return (
+        f"{sum(folded.values())} MACs of {nodes} on constants are done before the model runs, not counted: {names}",
+    )
 
 
 def parameters(graph: Graph) -> int:

@@ -71,6 +71,7 @@ def workload_to_yaml(workload: Workload) -> str:
         "parameters": workload.parameters,
         "sha256": workload.sha256,
         **({"dtype": workload.dtype} if workload.dtype else {}),
+        **({"folded_macs": workload.folded_macs} if workload.folded_macs else {}),
         "tensors": {name: _tensor_text(tensor) for name, tensor in workload.tensors.items()},
         "layers": [_layer_form(layer) for layer in workload.layers],
     }
@@ -94,6 +95,7 @@ def workload_from_yaml(text: str, path: str = "<text>") -> Workload:
         sha256=fields.text("sha256") if fields.has("sha256") else "",
         warnings=fields.texts("warnings"),
         dtype=fields.text("dtype") if fields.has("dtype") else "",
+        folded_macs=fields.integer("folded_macs") if fields.has("folded_macs") else 0,
     )
     fields.end()
     return workload

@@ -263,6 +263,8 @@ def workload_facts(workload: Workload, dtypes: Mapping[str, str]) -> WorkloadFac
         "macs": workload.macs,
         "parameters": workload.parameters,
         "weight_bytes": _weight_bytes(workload, dtypes),
+        "activation_bytes": _activation_bytes(workload, dtypes),
+        "folded_macs": workload.folded_macs,
     }
 
 
@@ -278,6 +280,12 @@ def _weight_bytes(workload: Workload, dtypes: Mapping[str, str]) -> int:
         dtype = dtypes["accumulate"] if operand is not None and operand.name == "bias" else dtypes.get(role, "")
         bits += tensor.elements * BITS[dtype or dtypes["weights"]]
     return -(-bits // 8)
+
+
+def _activation_bytes(workload: Workload, dtypes: Mapping[str, str]) -> int:
+    """Bytes of all that layers write."""
+    written = {layer.output.tensor: layer.output.role for layer in workload.layers}
+    return -(-sum(workload.tensors[name].elements * BITS[dtypes[role]] for name, role in written.items()) // 8)
 
 
 def chip_facts(architecture: Architecture) -> ArchitectureFacts:

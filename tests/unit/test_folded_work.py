@@ -1,0 +1,59 @@
+"""Work on constants alone: it is done before the model runs, and told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from archsim.graph.lowering.lower import to_workload
+from archsim.ir.forms.workload import workload_from_yaml, workload_to_yaml
+from archsim.ir.graph import Graph, GraphNode, GraphValue
+
+QUERIES, WIDTH, ROWS = 5, 8, 3
+
+
+def detector(stored: bool) -> Graph:
+    """Queries that are stored, or come in, go through a product and attend to themselves; the model's rows, which come
+    in, attend to the result."""
+    kind = "constant" if stored else "input"
+    values = [
+        GraphValue("queries", (1, 1, QUERIES, WIDTH), kind, sources=("queries",) if stored else ()),
+        GraphValue("weight", (WIDTH, WIDTH), "constant", sources=("weight",)),
+        GraphValue("x", (1, 1, ROWS, WIDTH), "input"),
+    ]
+    nodes = (
+        GraphNode("project", "MatMul", ("queries", "weight"), ("p",)),
+        GraphNode("self", "Attention", ("p", "p", "p"), ("s",)),
+        GraphNode("cross", "Attention", ("x", "s", "s"), ("y",)),
+    )
+    inputs = ("x",) if stored else ("x", "queries")
+    return Graph("detector", nodes, {value.name: value for value in values}, inputs, ("y",))
+
+
+def test_products_of_constants_are_counted_and_named() -> None:
+    """As many as where the same queries come in; bytes and MACs of the model itself are without them."""
+    stored, given = (to_workload(detector(each), batch=1, sha256="") for each in (True, False))
+    ahead = QUERIES * WIDTH * WIDTH + 2 * QUERIES * QUERIES * WIDTH
+    assert (stored.folded_macs, given.folded_macs) == (ahead, 0)
+    assert stored.macs == 2 * ROWS * QUERIES * WIDTH == given.macs - ahead
+    assert stored.warnings == (
+        f"{ahead} MACs of 2 nodes on constants are done before the model runs, not counted: project, self",
+    )
+    assert not given.warnings
+
+
+def test_the_text_of_a_workload_keeps_them() -> None:
+    stored = to_workload(detector(True), batch=1, sha256="")
+    assert workload_from_yaml(workload_to_yaml(stored)) == stored
+
+
+@pytest.mark.parametrize("op", ["Add", "Mul"])
+def test_what_sums_no_products_is_not_told(op: str) -> None:
+    data = np.ones((2, 2), np.float32)
+    values = {
+        "a": GraphValue("a", (2, 2), "constant", data=data, sources=("a",)),
+        "x": GraphValue("x", (2, 2), "input"),
+    }
+    nodes = (GraphNode("twice", op, ("a", "a"), ("t",)), GraphNode("last", "Add", ("x", "t"), ("y",)))
+    found = to_workload(Graph("sum", nodes, values, ("x",), ("y",)), batch=1, sha256="")
+    assert (found.folded_macs, found.warnings) == (0, ())
