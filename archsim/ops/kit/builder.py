@@ -93,8 +93,10 @@ class WorkloadBuilder(Protocol):
     def joined(self, node: GraphNode) -> None:
         """Declare a joining node's output present: its inputs were written or copied into their parts of it."""
 
-    def copy_into(self, node: GraphNode, index: int, target: LogicalLayout) -> None:
-        """Copy input ``index`` of a joining node into its part ``target`` of the output."""
+    def copy_into(self, node: GraphNode, index: int, target: LogicalLayout, *, name: str = "") -> None:
+        """Copy input ``index`` of a joining node into its part ``target`` of the output; the layer is NODE[index], or
+        called ``name``.
+        """
 
     def copied(self, name: str, *, rows: bool = False) -> LogicalLayout:
         """Copy a value into a tensor of its own (row-major if ``rows``); later readers use the copy."""
