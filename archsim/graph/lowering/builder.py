@@ -160,6 +160,8 @@ class LayerBuilder:
         """See ``WorkloadBuilder.joined``."""
         output = node.outputs[0]
         self._layouts[output] = self._home[output]
+        if self._home[output].root in self.graph.states:
+            self.tensors.declare(self._values[output], self._home[output])
         if not any(layer.name == node.name or layer.name.startswith(f"{node.name}[") for layer in self.layers):
             self.views[node.name] = ViewNode(node.name, node.op, self._home[output].root)
 

@@ -64,12 +64,15 @@ class Tensors:
         return Operand(access.operand, self.declare(value, layout), role, axes, rows)
 
     def declare(self, value: GraphValue, layout: LogicalLayout) -> str:
-        """Declare the tensor of a value (and the root it is a view of); returns its name."""
+        """Declare the tensor of a value (and the root it is a view of); returns its name.
+
+        A state is another value before rows are appended to it: all of it afterwards is a view of its own.
+        """
         own, own_layout = self._roots[layout.root]
         if own.name not in self.declared:
             self.declared[own.name] = self._own(own, own_layout)
             self.values[own.name] = own.name
-        if layout == own_layout:
+        if layout == own_layout and (own.kind != "state" or value.name == own.name):
             return own.name
         factors = _factors(layout)
         view = View(layout.root, layout.offset, tuple(factors[i].stride for i in _memory(layout)) or (1,))
