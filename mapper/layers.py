@@ -120,6 +120,7 @@ class Layers:
         if layer.kind == "host":
             return None, LayerMapping(layer.name, "host", "host", (), (), 0, 1, 1, "runs on the host")
         self._check_tables(layer)
+        self._check_state(layer)
         fixed = {*self.stated.placed, *self.stated.resident(layer)}
         pinned = [found for found in residency.at(index) if found.tensor not in fixed]
         try:
@@ -248,6 +249,15 @@ class Layers:
             raise ConfigError(
                 f"layer '{layer.name}' ({layer.op}) gathers rows of {tables} tables as {inputs} inputs; a gather "
                 f"changes no element: state dtypes.tables of the chip, or --dtype with tables={inputs}"
+            )
+
+    def _check_state(self, layer: Layer) -> None:
+        """Nor do rows that are copied to a state change theirs."""
+        rows, written = operand_dtype(layer.inputs[0], self.dtypes), operand_dtype(layer.output, self.dtypes)
+        if layer.kind == "copy" and layer.output.role == "kv" and rows != written:
+            raise ConfigError(
+                f"layer '{layer.name}' ({layer.op}) copies rows of {rows} to a state of {written}; a copy changes no "
+                f"element: state dtypes.kv of the chip, or --dtype with kv={rows}"
             )
 
     def problem(self, index: int, residency: Residency, engine: str) -> Problem:

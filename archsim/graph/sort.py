@@ -7,6 +7,8 @@ from heapq import heapify, heappop, heappush
 from archsim.base.errors import ModelError
 from archsim.ir.graph import Graph, GraphNode
 
+APPEND = "Append"  # the operator that writes to a state
+
 
 def topological(nodes: tuple[GraphNode, ...]) -> tuple[GraphNode, ...]:
     """Nodes so that each follows its producers, otherwise in file order; ModelError names the nodes of a cycle."""
@@ -33,11 +35,11 @@ def topological(nodes: tuple[GraphNode, ...]) -> tuple[GraphNode, ...]:
 
 
 def live(graph: Graph) -> tuple[GraphNode, ...]:
-    """The nodes that some graph output depends on, in order."""
+    """The nodes that some graph output depends on, or a state, which outlives the run; in order."""
     needed = set(graph.outputs)
     kept: list[GraphNode] = []
     for node in reversed(graph.nodes):
-        if needed.intersection(node.outputs):
+        if needed.intersection(node.outputs) or (node.op == APPEND and node.inputs[0] in graph.states):
             kept.append(node)
             needed.update(node.inputs)
     return tuple(reversed(kept))

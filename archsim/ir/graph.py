@@ -32,13 +32,15 @@ class UnsupportedError(ModelError):
 class GraphValue:
     """A named tensor of the source model. ``shape`` is logical.
 
+    A ``state`` lives in memory from one run to the next (keys and values of earlier tokens); its shape has all rows
+    that there is room for, and ``Graph.states`` says how many are there.
     ``data``: the contents of a small constant. ``sources``: names of the model's own constants that a constant is made
     from (itself, for one stored in the file), from which parameters are counted.
     """
 
     name: str
     shape: Shape
-    kind: Literal["input", "constant", "activation"]
+    kind: Literal["input", "constant", "activation", "state"]
     dtype: str = "float32"
     data: Array | None = field(default=None, compare=False)
     sources: tuple[str, ...] = ()
@@ -126,11 +128,20 @@ class ValueAlias:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphState:
+    """Of a state, when the run begins: rows [0, ``past``) along the logical ``axis`` are there."""
+
+    axis: int
+    past: int
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """Nodes and values. Before inference ``values`` holds inputs and constants only; after it, every value.
 
     ``hints``: output shapes known to the front end, for operators without a rule here. ``folded``: nodes whose results
     are constants of the graph, in order: what makes them. ``formats``: of values, where the file states them.
+    ``states``: of each value that is one; they stand in ``inputs`` behind the others.
     """
 
     name: str
@@ -143,6 +154,7 @@ class Graph:
     warnings: tuple[str, ...] = ()
     folded: tuple[GraphNode, ...] = ()
     formats: Mapping[str, ValueFormat] = field(default_factory=dict)
+    states: Mapping[str, GraphState] = field(default_factory=dict)
 
     def shape(self, name: str) -> Shape:
         """Logical shape of a value."""

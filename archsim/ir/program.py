@@ -256,10 +256,19 @@ class Queue:
 
 
 @shared
+class StateExtent:
+    """Of a state: rows [0, ``length``) along memory axis ``axis`` hold data at time 0."""
+
+    length: int
+    axis: int = 0
+
+
+@shared
 class PlacedTensor:
     """A named address range. ``shape``, ``strides`` (bytes) and ``origin`` (byte of the first element) are its layout.
 
-    ``preloaded``: holds data at time 0. An element q stands for (q - ``zero``) * ``scale``.
+    ``preloaded``: holds data at time 0. An element q stands for (q - ``zero``) * ``scale``. ``state``: some rows of it
+    do, and what it holds at the end lives on: nothing else lies there at any time.
     """
 
     name: str
@@ -274,6 +283,7 @@ class PlacedTensor:
     origin: int = 0
     scale: float = 1.0
     zero: int = 0
+    state: StateExtent | None = None
 
 
 @shared

@@ -16,7 +16,7 @@ from archsim.facts.dataflows.fold import Window
 from archsim.ir.functions import Functions, names
 from archsim.ir.indices import Indices
 
-TensorKind = Literal["input", "weight", "activation", "output"]
+TensorKind = Literal["input", "weight", "activation", "output", "state"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,19 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class StateRows:
+    """Of a state, when the run begins: rows [0, ``past``) along the memory axis ``axis`` are there."""
+
+    axis: int
+    past: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tensor:
     """``shape`` in memory order. ``role``: inputs | weights | outputs | tables | kv as stored (activations: inputs).
 
     ``logical``: permutation such that memory axis i is axis ``logical[i]`` of the model's tensor (identity if ()).
+    ``state``: the rows of a state, which lives in memory from one run to the next; None of views of it, as of others.
     """
 
     name: str
@@ -40,6 +49,7 @@ class Tensor:
     kind: TensorKind
     logical: tuple[int, ...] = ()
     view: View | None = None
+    state: StateRows | None = None
 
     @property
     def elements(self) -> int:

@@ -2,6 +2,8 @@
 
 Queries, keys and values are (batch, heads, rows, elements), or (batch, rows, heads * elements) with the numbers of
 heads stated. Several heads of queries may share one of keys and values. Older keys and values come before the new ones.
+Where they lie in a state they stand among the keys and values, and attribute ``past`` says how many they are: query s
+then sees keys t <= s + past (``is_causal``). ONNX has no such attribute, and counts the inputs of before alone.
 It is lowered as its parts (archsim/graph/passes/attention.py): products, softmax and what scales and masks between.
 """
 
@@ -20,7 +22,8 @@ QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, KEYS_THAT_COUNT = range(7)
 
 class Heads(NamedTuple):
     """Extents of an attention: ``queries`` heads of queries for each of ``shared`` heads of keys and values; ``rows``
-    of queries, ``past`` and all ``keys``; elements of a key (``width``) and of a value (``out``)."""
+    of queries, ``past`` keys before that of the first query and all ``keys``; elements of a key (``width``) and of a
+    value (``out``)."""
 
     batch: int
     shared: int
@@ -44,10 +47,13 @@ def heads_of(node: GraphNode, shapes: tuple[Shape | None, ...]) -> Heads:
     query, key, value = (_split(node, shapes[at], name) for at, name in zip(range(3), ("q", "kv", "kv"), strict=True))
     past = shapes[PAST_KEY] if len(shapes) > PAST_KEY else None
     before = past[2] if past is not None else 0
+    seen = node.integer("past", before)
+    if not 0 <= seen <= before + key[2]:
+        node.fail(f"past {seen}; allowed 0 to its {before + key[2]} keys")
     if query[0] != key[0] or query[3] != key[3] or key[:3] != value[:3] or query[1] % key[1]:
         node.fail(f"queries {list(query)}, keys {list(key)} and values {list(value)} do not fit")
     joined = len(shapes[QUERY] or ()) == 3
-    return Heads(query[0], key[1], query[1] // key[1], query[2], before, before + key[2], query[3], value[3], joined)
+    return Heads(query[0], key[1], query[1] // key[1], query[2], seen, before + key[2], query[3], value[3], joined)
 
 
 def _split(node: GraphNode, shape: Shape | None, which: str) -> Shape:

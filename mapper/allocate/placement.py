@@ -71,7 +71,8 @@ class Lifetime:
 
 
 def lifetimes(workload: Workload, base: Mapping[str, str]) -> dict[str, Lifetime]:
-    """Lifetime of every base tensor; inputs and weights live from before the start, graph outputs to the end."""
+    """Lifetime of every base tensor; inputs and weights live from before the start, graph outputs to the end, states
+    from before it to the end."""
     found: dict[str, Lifetime] = {}
     end = len(workload.layers)
     for index, layer in enumerate(workload.layers):
@@ -83,8 +84,8 @@ def lifetimes(workload: Workload, base: Mapping[str, str]) -> dict[str, Lifetime
         owner = base[name]
         if owner not in found:
             continue
-        if tensor.kind in ("input", "weight"):
-            found[owner] = Lifetime(-1, end if tensor.kind == "weight" else found[owner].last)
+        if tensor.kind in ("input", "weight", "state"):
+            found[owner] = Lifetime(-1, found[owner].last if tensor.kind == "input" else end)
         elif tensor.kind == "output":
             found[owner] = Lifetime(found[owner].first, end)
     return found

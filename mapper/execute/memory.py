@@ -32,6 +32,10 @@ class Memory(Protocol):
         """Elements as they are stored; raises UnwrittenError."""
         ...
 
+    def is_touched(self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> bool:
+        """Whether some of these elements were written."""
+        ...
+
     def put_raw(
         self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], values: Array
     ) -> None:
@@ -69,18 +73,25 @@ class ExactMemory:
 
     def raw(self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
         """Elements as they are stored; raises UnwrittenError."""
-        kind = DTYPES[store.dtype]
-        written = np.ndarray((*shape, kind.itemsize), bool, self._written.data, offset, (*strides, 1))
-        if not written.all():
+        if not self._marks(store, shape, offset, strides).all():
             raise UnwrittenError
-        return np.ndarray(shape, kind, self._bytes.data, offset, strides)
+        return np.ndarray(shape, DTYPES[store.dtype], self._bytes.data, offset, strides)
+
+    def is_touched(self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> bool:
+        """Whether some byte of these elements was written."""
+        return bool(self._marks(store, shape, offset, strides).any())
+
+    def _marks(self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
+        """Of each byte of the elements, whether it was written."""
+        width = DTYPES[store.dtype].itemsize
+        return np.ndarray((*shape, width), bool, self._written.data, offset, (*strides, 1))
 
     def put_raw(
         self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], values: Array
     ) -> None:
         """Store elements as they are."""
         kind = DTYPES[store.dtype]
-        np.ndarray((*shape, kind.itemsize), bool, self._written.data, offset, (*strides, 1))[...] = True
+        self._marks(store, shape, offset, strides)[...] = True
         np.ndarray(shape, kind, self._bytes.data, offset, strides)[...] = values
 
     def unrolled(self, base: int, span: int, first: int) -> ExactMemory:
@@ -121,6 +132,10 @@ class RealMemory:
         if not np.ndarray(shape, bool, self._written.data, offset, strides).all():
             raise UnwrittenError
         return self._view(shape, offset, strides)
+
+    def is_touched(self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> bool:
+        """Whether some of these numbers were written."""
+        return bool(np.ndarray(shape, bool, self._written.data, offset, strides).any())
 
     def put_raw(
         self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...], values: Array

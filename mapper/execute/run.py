@@ -56,8 +56,9 @@ class Executor:
         self._random = random.Random(seed)
 
     def fill(self, tensor: str, values: Array) -> None:
-        """Put numbers into a tensor before the run; ``values`` of its shape."""
-        self._tensor_block(tensor).write_real(values)
+        """Put numbers into a tensor before the run; ``values`` of its shape, or the first ones along its axes."""
+        if values.size:
+            replace(self._tensor_block(tensor), shape=values.shape).write_real(values)
 
     def values(self, tensor: str, shape: tuple[int, ...] = (), offset: int = 0, strides: tuple[int, ...] = ()) -> Array:
         """The numbers that a tensor, or the part of it of ``shape`` at byte ``offset``, holds now.
@@ -68,6 +69,11 @@ class Executor:
         if shape:
             block = replace(block, shape=shape, offset=offset, strides=strides)
         return np.array(block.read_real())
+
+    def is_touched(self, tensor: str, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> bool:
+        """Whether anything was written to a part of a tensor, from byte ``offset`` on, so far."""
+        stored = self._tensors[tensor]
+        return self._memories[stored.memory].is_touched(stored, shape, stored.base + offset, strides)
 
     def run(self, observe: Observer | None = None) -> None:
         """Execute every command; ``observe`` is called after each and ends the run where it returns True.

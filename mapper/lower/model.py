@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import LayerMapping, ModelMapping, Placement
-from archsim.ir.program import Command, Program
+from archsim.ir.program import Command, Program, StateExtent
 from archsim.ir.program import PlacedTensor as StoredTensor
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
@@ -94,7 +94,7 @@ class Lowering:
             lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared, spans, own, cores))
         outputs = tuple(
             sorted(
-                {self.base[t.name] for t in self.workload.tensors.values() if t.kind == "output"}
+                {self.base[t.name] for t in self.workload.tensors.values() if t.kind in ("output", "state")}
                 & {tensor.name for tensor in placed}
             )
         )
@@ -245,6 +245,7 @@ class Lowering:
             tensor.kind in ("input", "weight"),
             stored.origin,
             *self.options.numbers.get(name, PLAIN),
+            StateExtent(tensor.state.past, tensor.state.axis) if tensor.state is not None else None,
         )
 
     def _placements(self, tensors: Iterable[StoredTensor]) -> tuple[Placement, ...]:

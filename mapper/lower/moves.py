@@ -108,7 +108,7 @@ def _store(frame: Frame, plan: OperandPlan) -> Item:
         name=f"{frame.name}.store{'' if plan.name == OUT else f'_{plan.level}'}",
         op="MOVE",
         layer=frame.name,
-        role="outputs",
+        role=written_role(plan),
         waits=tuple(waits),
         signals=tuple(signals),
         extents=_part_extents(frame, plan, depth, 0),
@@ -118,6 +118,11 @@ def _store(frame: Frame, plan: OperandPlan) -> Item:
     touches = ((ring, False), (_far(frame, plan), True))
     channel = store_channel(frame.number, plan, frame.channels)
     return Item("store", depth, command, touches, channel=channel, operand=plan.name)
+
+
+def written_role(plan: OperandPlan) -> str:
+    """The role of what moves an operand to its tensor: rows of a state, or a result like others."""
+    return plan.role if plan.role == "kv" else "outputs"
 
 
 def copies(frame: Frame) -> Iterator[Item]:
@@ -133,7 +138,7 @@ def copies(frame: Frame) -> Iterator[Item]:
         name=f"{frame.name}.copy",
         op="MOVE" if index is None else "GATHER",
         layer=frame.name,
-        role="outputs" if index is None else source.role,
+        role=written_role(target) if index is None else source.role,
         waits=(Token(f"{ring}.full"),) if source.buffered else (),
         signals=(Token(f"{ring}.free"),) if source.buffered else (),
         extents=tuple(frame.extent(dim, depth) for dim in frame.problem.dims),

@@ -167,6 +167,8 @@ def port_role(operand: Operand) -> str:
 
 def home_role(kind: str, role: str = "") -> str:
     """The role whose outermost memory holds a tensor of this kind that is read as ``role``."""
+    if kind == "state":
+        return "kv"
     return ("tables" if role == "tables" else "weights") if kind == "weight" else "inputs"
 
 

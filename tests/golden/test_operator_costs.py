@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from archsim.base.errors import ArchsimError
 from archsim.graph.lowering.lower import to_workload
 from archsim.graph.passes.infer import infer
-from archsim.ir.graph import Array, Graph, GraphValue
+from archsim.ir.graph import Array, Graph, GraphState, GraphValue
 from archsim.ir.workload import Layer
 from tests.tools.operator_cases import CASES, FLAT, POSITIVE, neutral
 
@@ -32,7 +33,15 @@ def lines(op: str, attributes: dict[str, Any], arrays: list[Array | None]) -> li
         name: GraphValue(name, array.shape, "constant" if at else "input", str(array.dtype), array if at else None)
         for at, (name, array) in enumerate(held.items())
     }
-    graph = Graph("one", (neutral(op, attributes, arrays, outputs),), values, (next(iter(held)),), tuple(outputs))
+    inputs, states = (next(iter(held)),), {}
+    if op == "Append":  # its first operand is a state, to which activations are appended
+        values |= {"i0": replace(values["i0"], kind="state"), "i1": replace(values["i1"], kind="input", data=None)}
+        inputs, states = (
+            ("i1", "i0"),
+            {"i0": GraphState(attributes["axis"] % arrays[0].ndim, attributes.get("past", 0))},
+        )
+    node = neutral(op, attributes, arrays, outputs)
+    graph = Graph("one", (node,), values, inputs, tuple(outputs), states=states)
     stated = [f"{key}={value}" for key, value in attributes.items() if isinstance(value, int | float | str | list)]
     shapes = " ".join("x".join(map(str, array.shape)) or "scalar" for array in held.values())
     head = f"{' '.join([op, *stated])} of {shapes}"

@@ -79,6 +79,8 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("LogSoftmax", {"axis": -1}, [X]),
     ("Concat", {"axis": 1}, [X, random(2, 3, 7, 6), X]),
     ("Concat", {"axis": -1}, [FLAT, FLAT]),
+    ("Append", {"axis": 2, "past": 3}, [X, random(2, 4, 2, 6)]),
+    ("Append", {"axis": -2}, [random(1, 8, 4), random(1, 8, 4, seed=3)]),
     ("Split", {"axis": 1}, [X, ints(1, 3)]),
     ("Slice", {}, [X, ints(1, -4), ints(100, -1), ints(2, -1), ints(2, 1)]),
     ("Slice", {}, [X, ints(5), ints(-100), ints(2), ints(-2)]),

@@ -78,6 +78,17 @@ def test_definition_and_parts_are_those_of_onnx(attributes: dict[str, Any], arra
     np.testing.assert_allclose(found["y"], wanted, rtol=2e-5, atol=2e-5)
 
 
+def test_keys_before_the_first_query_may_stand_among_the_others() -> None:
+    """With ``past`` of them, a causal query s sees keys up to s + past: what a mask says in ONNX, which has no such."""
+    (wanted,) = in_onnx({}, [Q, K, V, SEEN], ["y"])
+    graph, given = graph_of({"is_causal": 1, "past": 2}, [Q, K, V], ["y"])
+    (whole,) = FAMILY.reference(graph.nodes[0], Q, K, V)
+    np.testing.assert_allclose(whole, wanted, rtol=2e-5, atol=2e-5)
+    parts = passed(graph, PassOptions()).canonical
+    found = reference.real(parts, Constants(parts, {}, 0, {}), given)
+    np.testing.assert_allclose(found["y"], wanted, rtol=2e-5, atol=2e-5)
+
+
 def test_older_keys_and_values_come_first() -> None:
     arrays = [Q, K, V, None, *OLDER]
     wanted = in_onnx({}, arrays, ["y", "keys", "values"])
@@ -101,6 +112,7 @@ def test_parts_have_names_and_shared_keys_are_read_in_place() -> None:
     [
         ({}, [Q, drawn(2, 3, 5, 8), drawn(2, 3, 5, 6)], "do not fit"),
         ({}, [JOINED[0], JOINED[1], JOINED[2]], "q_num_heads 0 does not divide 32 elements"),
+        ({"past": 6}, [Q, K, V], "past 6; allowed 0 to its 5 keys"),
         ({}, [drawn(2, 3), K, V], "needs queries, keys and values of 3 or 4 axes"),
     ],
 )

@@ -39,10 +39,11 @@ def status(*arguments: str) -> int:
     ("text", "expected"),
     [
         (None, {}),
-        ("int8", {**dict.fromkeys(("inputs", "weights", "outputs", "tables"), "int8"), "accumulate": "int32"}),
-        ("bf16", {**dict.fromkeys(("inputs", "weights", "outputs", "tables"), "bf16"), "accumulate": "fp32"}),
-        ("a=bf16,tables=bf16", dict.fromkeys(("inputs", "outputs", "tables"), "bf16")),
-        ("w=int8,a=bf16", {"weights": "int8", "inputs": "bf16", "outputs": "bf16"}),
+        ("int8", {**dict.fromkeys(("inputs", "weights", "outputs", "tables", "kv"), "int8"), "accumulate": "int32"}),
+        ("bf16", {**dict.fromkeys(("inputs", "weights", "outputs", "tables", "kv"), "bf16"), "accumulate": "fp32"}),
+        ("a=bf16,tables=bf16", dict.fromkeys(("inputs", "outputs", "tables", "kv"), "bf16")),
+        ("w=int8,a=bf16", {"weights": "int8", "inputs": "bf16", "outputs": "bf16", "kv": "bf16"}),
+        ("a=bf16,kv=int8", {"inputs": "bf16", "outputs": "bf16", "kv": "int8"}),
         ("w=int8, acc=int32", {"weights": "int8", "accumulate": "int32"}),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from archsim.ir.graph import GraphNode, GraphValue
@@ -14,12 +14,24 @@ from archsim.ops.kit.catalogue import find, operators
 from tests.tools.operator_cases import CASES, Array, neutral
 
 
+def nodes_of(op: str, attributes: dict[str, Any], names: list[str], outputs: list[str]) -> list[NodeProto]:
+    """The operator in ONNX, where an Append is the rows of before and the new ones behind them."""
+    if op != "Append":
+        return [helper.make_node(op.removesuffix("Rows"), names, outputs, **attributes)]
+    axis, ends = attributes["axis"], (0, attributes.get("past", 0))
+    sizes = [
+        helper.make_node("Constant", [], [name], value_ints=[number])
+        for name, number in zip(("from", "to", "axis"), (*ends, axis), strict=True)
+    ]
+    older = helper.make_node("Slice", [names[0], "from", "to", "axis"], ["older"])
+    return [*sizes, older, helper.make_node("Concat", ["older", names[1]], outputs, axis=axis)]
+
+
 def run_onnx(op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str]) -> list[Array]:
     names = [f"i{i}" if array is not None else "" for i, array in enumerate(arrays)]
-    node = helper.make_node(op.removesuffix("Rows"), names, outputs, **attributes)
     kinds = {f"i{i}": helper.np_dtype_to_tensor_dtype(a.dtype) for i, a in enumerate(arrays) if a is not None}
     graph = helper.make_graph(
-        [node],
+        nodes_of(op, attributes, names, outputs),
         "one",
         [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],

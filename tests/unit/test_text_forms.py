@@ -135,7 +135,12 @@ ERRORS: list[tuple[str, str, str, str]] = [
     ("workload.yaml", "batch: 1", "batch: one", ":4:1: batch: found 'one'; allowed an integer of 0 or more"),
     ("workload.yaml", "name: conv_pair", "nam: conv_pair", "name: missing"),
     ("workload.yaml", "parameters: 1296", "parameters: 1296\nparametrs: 2", ":6:1: parametrs: unknown key; allowed"),
-    ("workload.yaml", "x: input [1", "x: inptu [1", "input, weight, activation, output, found 'inptu' (did you mean"),
+    (
+        "workload.yaml",
+        "x: input [1",
+        "x: inptu [1",
+        "input, weight, activation, output, state, found 'inptu' (did you mean",
+    ),
     ("workload.yaml", "kind: matmul", "kind: matmult", "layers[0].kind: found 'matmult'; allowed matmul, vector, copy"),
     (
         "workload.yaml",

@@ -51,11 +51,12 @@ MISTAKES = [
     ("rows: b; hidden: 1; ffn: 1; b: c; c: rows + 1", "rows uses b uses c uses rows"),
     ("rows: 2; hidden: 64; ffn: 4 * hiden", "6:3: workload.parameters.ffn: found '4 * hiden': 'hiden' is no parameter "
      "(did you mean 'hidden'?); known: rows, hidden"),
-    ("rows: 2; hidden: 64; ffn: hidden - 64", "6:3: workload.parameters.ffn: found 0; allowed 1 or more"),
+    ("rows: 2; hidden: 64; ffn: hidden - 65", "6:3: workload.parameters.ffn: found -1; allowed 0 or more"),
+    ("rows: 2; hidden: 64; ffn: hidden - 64", "found 0; allowed 1 or more"),
     ("rows: 2; hidden: 64; ffn: hidden / 2", "6:3: workload.parameters.ffn: found 'hidden / 2': only whole numbers"),
     ("rows: 2; hidden: 64; ffn: 4 *", "6:3: workload.parameters.ffn: found '4 *': '4 *' is not arithmetic"),
     ("rows: 2; hidden: 64; ffn: 1.5", "6:3: workload.parameters.ffn: found 1.5; allowed a whole number or arithmetic"),
-    ("rows: 2; hidden: 0; ffn: 8 // hidden", "5:3: workload.parameters.hidden: found 0; allowed 1 or more"),
+    ("rows: 2; hidden: 0; ffn: 8 // hidden", "6:3: workload.parameters.ffn: found '8 // hidden': a division by 0"),
 ]  # fmt: skip
 
 
@@ -69,8 +70,8 @@ def test_mistakes_stand_at_their_key(tmp_path: Path, stated: str, said: str) -> 
 def test_a_ring_is_one_whatever_is_set(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="hidden uses ffn uses hidden"):
         loaded(tmp_path, "rows: 2; hidden: ffn; ffn: 4 * hidden", ffn=8)
-    with pytest.raises(ConfigError, match=r"w\.yaml:5:3: workload.parameters.hidden: found 0; allowed 1 or more"):
-        loaded(tmp_path, "rows: 2; hidden: 64; ffn: 4 * hidden", hidden=0)
+    with pytest.raises(ConfigError, match=r"w\.yaml:5:3: workload.parameters.hidden: found -1; allowed 0 or more"):
+        loaded(tmp_path, "rows: 2; hidden: 64; ffn: 4 * hidden", hidden=-1)
 
 
 def test_long_chains_are_no_deep_ones(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@
         - dense: {name: up, input: x, out: 64}
 
 Rounds count from 0. Round 2 names its results ``encoder.2.up``; inside the round, ``up`` is enough. ``encoder`` is the
-last result of the last round. Rounds have weights of their own.
+last result of the last round. Rounds have weights of their own, and the states that stand in the entry.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from archsim.base.errors import ConfigError, nearest
 from archsim.frontend.workload_yaml.grammar import SECTIONS
 from archsim.frontend.workload_yaml.layers import KINDS, MAIN
 from archsim.frontend.workload_yaml.options import EntryOptions
+from archsim.frontend.workload_yaml.states import add_states
 from archsim.frontend.workload_yaml.writer import GraphWriter
 from archsim.spec.nodes import FileNode as Text
 
@@ -43,12 +44,13 @@ def add_entries(writer: GraphWriter, options: EntryOptions, sizes: Mapping[str, 
 
 
 def _repeat(writer: GraphWriter, options: EntryOptions, name: str, sizes: Mapping[str, int]) -> None:
-    """``{times, input, carry, layers}``: the same entries ``times`` times."""
+    """``{times, input, carry, states, layers}``: the same entries ``times`` times."""
     times, carry = options.size("times"), options.text("carry", "")
     value = writer.source(options)
     for number in range(times):
         with writer.inside(f"{name}.{number}.", **({carry: value} if carry else {})):
             writer.last = value
+            add_states(writer, options, sizes)
             add_entries(writer, options, sizes)
         value = writer.last
     writer.call(options, name, value)

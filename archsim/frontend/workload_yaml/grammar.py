@@ -36,6 +36,16 @@ Pads = Annotated[
 Names = Annotated[Any, _form("a name, or a list of names", _NAMES)]
 Table = Annotated[Any, _form("a mapping of names to sizes", {"type": "object", "additionalProperties": _SIZE})]
 Shapes = Annotated[Any, _form("a mapping of names to shapes", {"type": "object", "additionalProperties": _SIZES})]
+_STATE = {
+    "type": "object",
+    "properties": {"shape": _SIZES, "axis": _SIZE, "past": _SIZE},
+    "required": ["shape"],
+    "additionalProperties": False,
+}
+States = Annotated[
+    Any,
+    _form("a mapping of names to {shape, axis: -2, past: 0}", {"type": "object", "additionalProperties": _STATE}),
+]
 Text = Annotated[Any, d.text()]
 Flag = Annotated[Any, d.flag()]
 Act = Annotated[Any, d.choice("none", *ACTIVATIONS)]
@@ -130,6 +140,12 @@ class Concat(Joined):
     axis: Size = Field(1, description="along which they are joined")
 
 
+class Append(Unary):
+    """New rows of a state behind those that are there; the result is all of them."""
+
+    state: Text = Field(description="of the file, or of the round")
+
+
 class Split(Unary):
     """Parts of an input along an axis."""
 
@@ -199,6 +215,7 @@ class Repeat(Named):
     times: Size = Field(description="rounds")
     input: Text = Field("", description="what the first round reads; the result before it unless stated")
     carry: Text = Field("", description="what a round calls its input")
+    states: States = Field({}, description="states of which each round has its own")
     layers: Entries = Field(description="the entries of a round")
 
 
@@ -211,6 +228,9 @@ class WorkloadSection(Section):
     source: Text = Field("", description="where the sizes come from")
     parameters: Table = Field({}, description="names usable in every size and in one another; --batch sets `batch`")
     inputs: Shapes = Field({}, description="name to shape: [n, c, h, w] of images")
+    states: States = Field(
+        {}, description="name to the shape with room for all rows, the axis along which they follow, and rows there"
+    )
     layers: Entries = Field(description="the entries in their order")
     outputs: Names = Field(None, description="results of the network; every result that nothing reads")
 
@@ -218,6 +238,7 @@ class WorkloadSection(Section):
 SECTIONS: dict[str, type[Named]] = {
     "act": Activation,
     "add": Joined,
+    "append": Append,
     "concat": Concat,
     "conv": Conv,
     "dense": Dense,

@@ -194,6 +194,18 @@ def _concat(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     writer.add(options, name, "Concat", inputs, {"axis": options.size("axis", 1, low=-8)})
 
 
+def _append(writer: GraphWriter, options: EntryOptions, name: str) -> None:
+    """``{state, input}``: new rows of a state, behind those that are there; the result is all of them."""
+    source = writer.source(options)
+    state = writer.known(options, options.text("state"), "state")
+    rows = writer.states.get(state)
+    if rows is None:
+        options.fail(
+            f"'{state}' is no state; allowed {', '.join(writer.states) or 'none, the file has no states'}", "state"
+        )
+    writer.add(options, name, "Append", (state, source), {"axis": rows.axis, "past": rows.past})
+
+
 def _split(writer: GraphWriter, options: EntryOptions, name: str) -> None:
     """``{input, into: [names], axis, sizes}``: equal parts unless sizes are given."""
     source = writer.source(options)
@@ -293,6 +305,7 @@ def _letters(count: int) -> tuple[str, ...]:
 KINDS: dict[str, WriteLayer] = {
     "act": _act,
     "add": _joined("Add"),
+    "append": _append,
     "concat": _concat,
     "conv": _conv,
     "dense": _dense,

@@ -6,6 +6,7 @@
     source: "estimated: why these sizes"
     parameters: {batch: 1, size: 96}             # usable in every size and in one another; --batch sets ``batch``
     inputs: {image: [batch, 3, size, size]}      # logical shapes: N, C, H, W
+    states: {keys: {shape: [batch, heads, context, width], past: past}}   # rows that live on, of ``append``
     layers:
       - conv: {name: stem, out_channels: 16, kernel: 3, stride: 2, pad: 1, act: relu}
       - flatten: {}
@@ -29,6 +30,7 @@ from archsim.frontend.workload_yaml.entries import add_entries
 from archsim.frontend.workload_yaml.grammar import WORKLOAD
 from archsim.frontend.workload_yaml.options import EntryOptions
 from archsim.frontend.workload_yaml.parameters import resolved
+from archsim.frontend.workload_yaml.states import add_states
 from archsim.frontend.workload_yaml.writer import GraphWriter
 from archsim.graph.lowering.lower import LoweredModel, lower_graph
 from archsim.ir.graph import Graph
@@ -64,6 +66,7 @@ def import_workload_yaml(
     sizes = _parameters(document, options, dict(parameters or {}), batch)
     writer = GraphWriter()
     _add_inputs(document, options, sizes, writer)
+    add_states(writer, options, sizes)
     add_entries(writer, options, sizes)
     outputs = options.names("outputs") or _unread(writer)
     options.finish()
@@ -71,8 +74,9 @@ def import_workload_yaml(
         name=name,
         nodes=tuple(writer.nodes),
         values=writer.graph_values(),
-        inputs=tuple(writer.inputs),
+        inputs=(*writer.inputs, *writer.states),
         outputs=tuple(writer.known(options, output, "outputs") for output in outputs),
+        states=writer.states,
     )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     try:

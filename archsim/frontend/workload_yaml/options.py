@@ -132,6 +132,20 @@ class EntryOptions:
             return found if len(found) == 4 else found * 2
         return (self.size(key, 0, 0),) * 4
 
+    def inside(self, key: str, parameters: Mapping[str, int], what: str) -> EntryOptions:
+        """The mapping under ``key``, an empty one when absent; ``what``: what it has to be."""
+        if not self.has(key):
+            return EntryOptions(Text({}, self._node.mark), self.path, parameters)
+        found = self._node.mapping[key]
+        if not isinstance(found.value, dict):
+            self.fail(f"found {self._shown(key)}; allowed {what}", key)
+        return EntryOptions(found, f"{self.path}.{key}", parameters)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the mapping, as the file has them."""
+        return tuple(self._node.mapping)
+
     def table(self, key: str) -> dict[str, int]:
         """A mapping of names to sizes; {} when absent."""
         if not self.has(key):

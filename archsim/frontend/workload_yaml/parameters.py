@@ -2,6 +2,7 @@
 
     parameters: {batch: 1, hidden: 4096, heads: hidden // 128, ffn: "4 * hidden"}
 
+They are 0 or more (there may be no rows before the first); what a size may be is judged where it is used.
 What is set from outside takes the place of what the file says, and what depends on it follows. Rings are refused as the
 file stands, whatever is set.
 """
@@ -31,14 +32,14 @@ def resolved(document: Text, options: EntryOptions, given: Mapping[str, int]) ->
     stated = EntryOptions(node, f"{options.path}.parameters", found)
     for name in _order(node, stated):
         if name in given:
-            found[name] = given[name] if given[name] >= 1 else stated.fail(_too_small(given[name]), name)
+            found[name] = given[name] if given[name] >= 0 else stated.fail(_too_small(given[name]), name)
         else:
-            found[name] = stated.size(name)
+            found[name] = stated.size(name, low=0)
     return {name: found[name] for name in node.mapping}
 
 
 def _too_small(value: int) -> str:
-    return f"found {value}; allowed 1 or more"
+    return f"found {value}; allowed 0 or more"
 
 
 def _order(node: Text, stated: EntryOptions) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from archsim.base.errors import ModelError, nearest
 from archsim.frontend.workload_yaml.options import EntryOptions, Shape
-from archsim.ir.graph import GraphNode, GraphValue, OperatorAttribute
+from archsim.ir.graph import GraphNode, GraphState, GraphValue, OperatorAttribute
 from archsim.ops.kit.catalogue import family
 from archsim.ops.kit.lookups import ROWS
 
@@ -49,6 +49,7 @@ class GraphWriter:
         self.nodes: list[GraphNode] = []
         self.values: dict[str, GraphValue] = {}
         self.inputs: list[str] = []
+        self.states: dict[str, GraphState] = {}
         self.places: dict[str, str] = {}  # node -> the entry that it comes from
         self.last = ""
 
@@ -58,6 +59,12 @@ class GraphWriter:
         self.inputs.append(name)
         self.last = name
         return name
+
+    def add_state(self, options: EntryOptions, name: str, shape: Shape, state: GraphState) -> None:
+        """A state of the graph, which no entry reads unless it says so."""
+        self._refuse_twice(options, name)
+        self.values[name] = GraphValue(name, shape, "state")
+        self.states[name] = state
 
     def weight(self, name: str, shape: Shape) -> str:
         """A constant of the model."""
@@ -172,5 +179,5 @@ class GraphWriter:
             options.fail(f"the name '{name}' is used before; allowed names that occur once", "name")
 
     def graph_values(self) -> dict[str, GraphValue]:
-        """Inputs and constants, as inference wants them."""
+        """Inputs, states and constants, as inference wants them."""
         return {name: replace(value) for name, value in self.values.items() if value.kind != "activation"}

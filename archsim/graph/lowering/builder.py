@@ -31,7 +31,7 @@ class LayerBuilder:
         self.graph = graph
         self.layers: list[Layer] = []
         self.views: dict[str, ViewNode] = {}
-        self.tensors = Tensors()
+        self.tensors = Tensors(graph.states)
         self._images = images(graph)
         self._values: dict[str, GraphValue] = dict(graph.values)
         self._home = place(graph, self._images)
@@ -160,17 +160,19 @@ class LayerBuilder:
         """See ``WorkloadBuilder.joined``."""
         output = node.outputs[0]
         self._layouts[output] = self._home[output]
+        if self._home[output].root in self.graph.states:
+            self.tensors.declare(self._values[output], self._home[output])
         if not any(layer.name == node.name or layer.name.startswith(f"{node.name}[") for layer in self.layers):
             self.views[node.name] = ViewNode(node.name, node.op, self._home[output].root)
 
-    def copy_into(self, node: GraphNode, index: int, target: LogicalLayout) -> None:
+    def copy_into(self, node: GraphNode, index: int, target: LogicalLayout, *, name: str = "") -> None:
         """See ``WorkloadBuilder.copy_into``."""
         source, output = node.inputs[index], node.outputs[0]
         part_name = f"{output}[{index}]"
         self._origins[part_name] = source
         self._values[part_name] = replace(self._values[output], name=part_name, shape=self.shape(source))
         self._layouts[part_name] = target
-        self._copy(node, source, part_name, output, f"{node.name}[{index}]")
+        self._copy(node, source, part_name, output, name or f"{node.name}[{index}]")
 
     def copied(self, name: str, *, rows: bool = False) -> LogicalLayout:
         """See ``WorkloadBuilder.copied``."""

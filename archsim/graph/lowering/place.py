@@ -2,7 +2,8 @@
 
 An input can be placed when a layer writes it (or it is itself a concatenation), it is read nowhere as a part of another
 placed result, it is not a graph output, and the file does not give it other elements. The rest is copied. Nested
-concatenations (DenseNet) share one tensor.
+concatenations (DenseNet) share one tensor. Rows that are appended to a state are placed in it alike. What joins
+within one of its inputs lies there and moves nowhere else.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ def place(graph: Graph, images: frozenset[str]) -> dict[str, LogicalLayout]:
                 shape = graph.shape(name)
                 home.setdefault(name, dense(name, shape, memory_order(shape, name in images)))
         joined = slots_of(graph, node)
+        if joined is not None and joined.within:
+            home[node.outputs[0]] = _within(graph, node, images)
         if joined is not None:
             _claim(graph, node, joined, movable, home)
     return home
@@ -54,6 +57,14 @@ def _movable(graph: Graph) -> frozenset[str]:
         if found is None or found.result == "layer":
             names.extend(name for name in node.outputs if name)
     return frozenset(names)
+
+
+def _within(graph: Graph, node: GraphNode, images: frozenset[str]) -> LogicalLayout:
+    """The first rows of the tensor that holds the node's output."""
+    name = node.inputs[0]
+    shape = graph.shape(name)
+    whole = dense(name, shape, memory_order(shape, name in images))
+    return part(whole, graph.shape(node.outputs[0]), 0, 0)
 
 
 def _claim(

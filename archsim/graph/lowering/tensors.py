@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from archsim.ir.graph import GraphValue
-from archsim.ir.workload import Axis, Operand, Rows, Tensor, TensorKind, View
+from archsim.ir.graph import GraphState, GraphValue
+from archsim.ir.workload import Axis, Operand, Rows, StateRows, Tensor, TensorKind, View
 from archsim.ops.kit.access import HERE, DimSplits, LogicalAccess, at, factor_axes, substitute
 from archsim.ops.kit.layout import LayoutFactor, LogicalLayout
+
+STATE_ROLE = "kv"  # of operands that read or write rows of a state
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,9 @@ class Tensors:
     Roots are registered first; views of them are declared when first named.
     """
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, states: Mapping[str, GraphState]) -> None:
+        """Start empty. ``states``: of the values that are one."""
+        self._states = states
         self.declared: dict[str, Tensor] = {}
         self.contents: dict[str, ConstantContent] = {}
         self.values: dict[str, str] = {}
@@ -49,7 +52,7 @@ class Tensors:
     def activation(
         self, access: LogicalAccess, value: GraphValue, layout: LogicalLayout, splits: DimSplits, role: str
     ) -> Operand:
-        """The operand of an input or activation that lies as ``layout`` says."""
+        """The operand of an input or activation that lies as ``layout`` says; rows of a state have their own role."""
         found: list[Axis] = []
         for axis, factors in zip(access.index, layout.axes, strict=True):
             found.extend(factor_axes(axis, factors, splits))
@@ -57,15 +60,19 @@ class Tensors:
         axes = tuple(found[position] for position in order) or (HERE,)
         looked_up = sum(len(factors) for factors in layout.axes[: access.axis])
         rows = Rows(order.index(looked_up), access.lookup) if access.lookup is not None else None
+        role = STATE_ROLE if layout.root in self._states else role
         return Operand(access.operand, self.declare(value, layout), role, axes, rows)
 
     def declare(self, value: GraphValue, layout: LogicalLayout) -> str:
-        """Declare the tensor of a value (and the root it is a view of); returns its name."""
+        """Declare the tensor of a value (and the root it is a view of); returns its name.
+
+        A state is another value before rows are appended to it: all of it afterwards is a view of its own.
+        """
         own, own_layout = self._roots[layout.root]
         if own.name not in self.declared:
-            self.declared[own.name] = _tensor(own, own_layout, None)
+            self.declared[own.name] = self._own(own, own_layout)
             self.values[own.name] = own.name
-        if layout == own_layout:
+        if layout == own_layout and (own.kind != "state" or value.name == own.name):
             return own.name
         factors = _factors(layout)
         view = View(layout.root, layout.offset, tuple(factors[i].stride for i in _memory(layout)) or (1,))
@@ -108,6 +115,13 @@ class Tensors:
             if tensor.kind == "activation":
                 self.declared[name] = replace(tensor, kind="output")
 
+    def _own(self, value: GraphValue, layout: LogicalLayout) -> Tensor:
+        """A tensor that is no view."""
+        tensor, state = _tensor(value, layout, None), self._states.get(value.name)
+        if state is None:
+            return tensor
+        return replace(tensor, state=StateRows(_memory(layout).index(state.axis), state.past))
+
     def _weight(self, tensor: Tensor, content: ConstantContent) -> str:
         """A constant: the same contents in another memory order, or other contents, are a tensor numbered from 2."""
         number, name = 1, tensor.name
@@ -134,7 +148,7 @@ class Tensors:
 def _tensor(value: GraphValue, layout: LogicalLayout, view: View | None) -> Tensor:
     factors, order = _factors(layout), _memory(layout)
     shape = tuple(factors[i].extent for i in order) or (1,)
-    kind: TensorKind = "input" if value.kind == "input" else "activation"
+    kind: TensorKind = "activation" if value.kind == "constant" else value.kind
     logical = () if order == tuple(range(len(order))) else order
     return Tensor(value.name, shape, kind, logical, view)
 

@@ -97,15 +97,21 @@ class _Chooser:
             found = self._given.get(root) or self._graph.formats.get(self._lowered.values[root])
             found = found or self._graph.formats.get(value)
             stated.setdefault(group, []).extend([found] if found is not None else [])
-        dtype = self._dtypes["inputs"]
-        elements = {
-            group: self._stated(max(formats, key=lambda item: item.scale), dtype)
-            if formats
-            else Elements(power_of_two(largest[group], dtype), 0, dtype)
-            for group, formats in stated.items()
-        }
+        elements: dict[str, Elements] = {}
+        for group, formats in stated.items():
+            dtype = self._dtype_of(group)
+            elements[group] = (
+                self._stated(max(formats, key=lambda item: item.scale), dtype)
+                if formats
+                else Elements(power_of_two(largest[group], dtype), 0, dtype)
+            )
         roots = sorted({self._root(tensor) for tensor in (*self._lowered.values, *self._contents)})
         return {root: elements[groups.find(root)] for root in roots if groups.find(root) in elements}
+
+    def _dtype_of(self, tensor: str) -> str:
+        """That of a state, or of activations."""
+        inputs, tensors = self._dtypes["inputs"], self._lowered.workload.tensors
+        return self._dtypes.get("kv", inputs) if tensor in tensors and tensors[tensor].kind == "state" else inputs
 
     def weights(self) -> dict[str, Elements]:
         dtype = self._dtypes["weights"]

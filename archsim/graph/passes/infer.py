@@ -14,6 +14,7 @@ import numpy as np
 from archsim.base.errors import ModelError
 from archsim.graph.passes.manager import PassOptions
 from archsim.graph.sort import live, topological
+from archsim.graph.states import with_past
 from archsim.ir.graph import SMALL_ELEMENTS, Array, Graph, GraphNode, GraphValue, Inputs, Shape, UnsupportedError
 from archsim.ops.kit.catalogue import family, find
 from archsim.ops.kit.family import OperatorFamily
@@ -31,8 +32,8 @@ class Rebatch:
 
 
 def run(graph: Graph, options: PassOptions) -> Graph:
-    """See ``infer``; a graph that a front end has inferred already stays as it is."""
-    return graph if is_inferred(graph) else infer(graph)
+    """See ``infer``; of a graph that a front end has inferred already, the states alone are looked at."""
+    return with_past(graph) if is_inferred(graph) else infer(graph)
 
 
 def is_inferred(graph: Graph) -> bool:
@@ -46,6 +47,7 @@ def infer(graph: Graph, rebatch: Rebatch | None = None) -> Graph:
     Raises ModelError for cycles, unknown names, shapes that do not fit and dimensions of size 0; UnsupportedError for
     operators without a rule, unless ``graph.hints`` has their output shapes.
     """
+    graph = with_past(graph)
     values = dict(graph.values)
     working = replace(graph, nodes=topological(graph.nodes), values=values)
     kept: list[GraphNode] = []

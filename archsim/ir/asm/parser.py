@@ -37,6 +37,7 @@ from archsim.ir.program import (
     Queue,
     Ring,
     Semaphore,
+    StateExtent,
 )
 
 BESIDE_LAYERS = ("", "_host")  # layers of commands that need no declaration
@@ -200,6 +201,7 @@ class _Parser:
             "strides": KeywordClause("strides", _integers),
             "origin": KeywordClause("origin", lambda c: c.integer("the byte of the first element")),
             "preloaded": KeywordClause("preloaded", _flag),
+            "state": KeywordClause("state", _state),
         }
         values = read_clauses(cursor, table, ("in", "at", "bytes", "dtype", "role", "shape"))
         values.setdefault("strides", dense_strides(values["shape"], values["dtype"]))
@@ -311,3 +313,9 @@ def _integers(cursor: WordCursor) -> tuple[int, ...]:
 
 def _flag(_: WordCursor) -> bool:
     return True
+
+
+def _state(cursor: WordCursor) -> StateExtent:
+    cursor.keyword(("length",), "the rows that hold data")
+    length = cursor.integer("a number of rows")
+    return StateExtent(length, cursor.integer("an axis of the shape") if cursor.skip_if("axis") else 0)

@@ -68,7 +68,10 @@ def _tensor(tensor: PlacedTensor) -> str:
         text += f" strides {list(tensor.strides)}"
     if tensor.origin:
         text += f" origin {tensor.origin}"
-    return text + _numbers(tensor) + (" preloaded" if tensor.preloaded else "")
+    text += _numbers(tensor) + (" preloaded" if tensor.preloaded else "")
+    if tensor.state is None:
+        return text
+    return f"{text} state length {tensor.state.length}" + (f" axis {tensor.state.axis}" if tensor.state.axis else "")
 
 
 def _numbers(store: PlacedTensor | Ring) -> str:

@@ -35,7 +35,12 @@ def _term(coefficient: int, var: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """``3``, ``0.25``, ``2^-7`` (powers of two below 1/8 or above 2^10), ``1e-05``: reads back to the same number."""
+    """``3``, ``0.25``, ``2^-7`` (powers of two below 1/8 or above 2^10), ``1e-05``: reads back to the same number.
+
+    Infinity is ``1e999``, a number beyond the largest.
+    """
+    if math.isinf(value):
+        return "1e999" if value > 0 else "-1e999"
     if value == int(value) and abs(value) <= 2**10:
         return str(int(value))
     mantissa, exponent = math.frexp(value)

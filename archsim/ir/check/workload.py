@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from archsim.base.errors import ModelError, nearest
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Tensor, View, Workload
 
@@ -38,6 +40,27 @@ def _check_tensor(name: str, tensor: Tensor, workload: Workload) -> None:
         )
     if tensor.view is not None:
         _check_view(tensor, tensor.view, workload)
+    _check_state(tensor, workload)
+
+
+def _check_state(tensor: Tensor, workload: Workload) -> None:
+    """A state says which rows are there; views of it are states too, and no other tensor is."""
+    name, rows = tensor.name, tensor.state
+    if tensor.view is not None:
+        kinds = {tensor.kind, workload.tensors[tensor.view.base].kind}
+        if rows is not None or (len(kinds) > 1 and "state" in kinds):
+            raise ModelError(
+                f"tensor '{name}' is a view of '{tensor.view.base}'; allowed kind state where that is one, without rows"
+            )
+        return
+    if (rows is not None) != (tensor.kind == "state"):
+        raise ModelError(
+            f"tensor '{name}' is of kind {tensor.kind}; allowed 'axis A past N' of kind state, and there only"
+        )
+    if rows is not None and not 0 <= rows.axis < len(tensor.shape):
+        raise ModelError(f"tensor '{name}': its rows follow along axis {rows.axis} of {len(tensor.shape)}")
+    if rows is not None and not 0 <= rows.past <= tensor.shape[rows.axis]:
+        raise ModelError(f"tensor '{name}': {rows.past} rows are there; allowed 0 to {tensor.shape[rows.axis]}")
 
 
 def _check_view(tensor: Tensor, view: View, workload: Workload) -> None:
@@ -144,9 +167,11 @@ def _check_parts(layer: Layer) -> None:
 
 
 def _check_order(workload: Workload) -> None:
-    """An activation is written before it is read; inputs and weights are never written."""
+    """An activation is written before it is read; inputs and weights are never written, nor are rows of before."""
     written: set[str] = set()
+    there = {name: tensor.state.past for name, tensor in workload.tensors.items() if tensor.state is not None}
     for layer in workload.layers:
+        _check_rows_there(workload, layer, there)
         for operand in layer.inputs:
             home = _home(workload, operand.tensor)
             if home.kind in ("activation", "output") and home.name not in written:
@@ -157,6 +182,37 @@ def _check_order(workload: Workload) -> None:
         if home.kind in ("input", "weight"):
             raise ModelError(f"layer '{layer.name}' ({layer.op}) writes '{home.name}', which is an {home.kind}")
         written.add(home.name)
+
+
+def _check_rows_there(workload: Workload, layer: Layer, there: dict[str, int]) -> None:
+    """Rows of a state are read where they are ``there`` already; new ones are written behind those of before."""
+    where = f"layer '{layer.name}' ({layer.op})"
+    for operand in (*layer.inputs, layer.output):
+        state = _home(workload, operand.tensor)
+        if state.state is None:
+            continue
+        low, high = _rows_reached(workload.tensors[operand.tensor], state, state.state.axis)
+        if operand is layer.output and low < state.state.past:
+            raise ModelError(
+                f"{where} writes row {low} of '{state.name}', of which {state.state.past} are there; allowed new rows"
+            )
+        if operand is layer.output:
+            there[state.name] = max(there[state.name], high + 1)
+        elif high >= there[state.name]:
+            raise ModelError(
+                f"{where} reads row {high} of '{state.name}', which has {there[state.name]} by then; append it before"
+            )
+
+
+def _rows_reached(tensor: Tensor, state: Tensor, axis: int) -> tuple[int, int]:
+    """First and last row along ``axis`` of a state that a tensor, it or a view of it, has elements of."""
+    if tensor.view is None:
+        return 0, state.shape[axis] - 1
+    row = prod(state.shape[axis + 1 :])
+    whole = row * state.shape[axis]
+    steps = [(n - 1) * stride for n, stride in zip(tensor.shape, tensor.view.strides, strict=True) if stride < whole]
+    first = tensor.view.offset % whole
+    return first // row, (first + sum(steps)) // row
 
 
 def _home(workload: Workload, name: str) -> Tensor:

@@ -49,6 +49,7 @@ from archsim.ir.workload import (
     Layer,
     Operand,
     Rows,
+    StateRows,
     Tensor,
     TensorKind,
     VectorStep,
@@ -105,6 +106,8 @@ def _tensor_text(tensor: Tensor) -> str:
     text = f"{tensor.kind} {list(tensor.shape)}"
     if tensor.logical:
         text += f" logical {list(tensor.logical)}"
+    if tensor.state is not None:
+        text += f" axis {tensor.state.axis} past {tensor.state.past}"
     if tensor.view is not None:
         view = tensor.view
         text += f" view {quote(view.base)} offset {view.offset} strides {list(view.strides)}"
@@ -115,7 +118,14 @@ def _tensor(name: str, cursor: WordCursor) -> Tensor:
     kind: Any = cursor.keyword(get_args(TensorKind), "a kind")
     shape = _integers(cursor)
     logical = _integers(cursor) if cursor.skip_if("logical") else ()
-    return Tensor(name, shape, kind, logical, _view(cursor) if cursor.skip_if("view") else None)
+    state = _state(cursor) if cursor.skip_if("axis") else None
+    return Tensor(name, shape, kind, logical, _view(cursor) if cursor.skip_if("view") else None, state)
+
+
+def _state(cursor: WordCursor) -> StateRows:
+    axis = cursor.integer("a memory axis")
+    cursor.keyword(("past",), "the rows that are there")
+    return StateRows(axis, cursor.integer("a number of rows"))
 
 
 def _view(cursor: WordCursor) -> View:

@@ -24,6 +24,7 @@ _ROLES = {
     "acc": ("accumulate",),
     "accumulate": ("accumulate",),
     "tables": ("tables",),
+    "kv": ("kv",),
 }
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
@@ -39,16 +40,18 @@ _REQUIREMENT = re.compile(r"\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|==|!=|<|>)\s*
 def parse_dtypes(text: str | None) -> dict[str, str]:
     """``int8``, or ``w=int8,a=bf16``: dtype by role, {} for None (the chip's own).
 
-    A bare dtype sets weights, inputs, outputs and tables, and the accumulators to int32 or, for floats, fp32.
-    ``w``, ``a`` and ``acc`` stand for weights, inputs with outputs, and accumulate. Raises ConfigError.
+    A bare dtype sets weights, inputs, outputs, tables and kv, and the accumulators to int32 or, for floats, fp32.
+    ``w``, ``a`` and ``acc`` stand for weights, inputs with outputs, and accumulate; what is kept of activations (kv)
+    goes with ``a`` unless it is stated. Raises ConfigError.
     """
     if text is None:
         return {}
     if "=" not in text:
         name = _known_dtype(text)
         wide = "int32" if "int" in name else "fp32"
-        return {"inputs": name, "weights": name, "outputs": name, "tables": name, "accumulate": wide}
+        return {"inputs": name, "weights": name, "outputs": name, "tables": name, "kv": name, "accumulate": wide}
     found: dict[str, str] = {}
+    kept = ""
     for pair in text.split(","):
         key, _, name = (part.strip() for part in pair.partition("="))
         if key not in _ROLES:
@@ -59,7 +62,9 @@ def parse_dtypes(text: str | None) -> dict[str, str]:
             if role in found:
                 raise ConfigError(f"--dtype: {role} given twice in '{text}'; allowed once")
             found[role] = _known_dtype(name)
-    return found
+        if key == "a":
+            kept = found["inputs"]
+    return {**({"kv": kept} if kept else {}), **found}
 
 
 def parse_lookups(texts: Iterable[str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from archsim.graph.numeric import reference
 from archsim.graph.numeric.contents import contents, to_memory
 from archsim.graph.numeric.formats import LIMITS, Elements
 from archsim.graph.numeric.quantise import Quantised
+from archsim.graph.sort import APPEND
 from archsim.ir.graph import ValueFormat
 from archsim.ir.program import Program
 from archsim.ir.workload import Layer, Workload
@@ -139,11 +140,16 @@ def _expected(
 
 
 def _loaded(model: NumberedModel, constants: Mapping[str, Array], inputs: Callable[[str], Array]) -> dict[str, Array]:
-    """What lies in memory before the run, by tensor, in memory order. ``inputs``: of a tensor's, logical."""
+    """What lies in memory before the run, by tensor, in memory order: of a state the rows that are there then.
+
+    ``inputs``: of a tensor's, logical.
+    """
     tensors = model.lowered.workload.tensors
     loaded = {name: to_memory(tensors[name], array) for name, array in constants.items()}
-    roots = [name for name, tensor in tensors.items() if tensor.kind == "input" and tensor.view is None]
-    return loaded | {name: to_memory(tensors[name], inputs(name)) for name in roots}
+    roots = [name for name, tensor in tensors.items() if tensor.kind in ("input", "state") and tensor.view is None]
+    loaded |= {name: to_memory(tensors[name], inputs(name)) for name in roots}
+    rows = {name: state for name in roots if (state := tensors[name].state) is not None}
+    return loaded | {name: loaded[name].take(range(state.past), state.axis) for name, state in rows.items()}
 
 
 def _with_sources(workload: Workload, chosen: frozenset[str]) -> frozenset[str]:
@@ -186,6 +192,7 @@ def _executed(
     workload = model.lowered.workload
     wanted = [layer.name for layer in workload.layers if not chosen or layer.name in chosen]
     held = {tensor.name for tensor in program.tensors}
+    appended = [node.outputs[0] for node in model.graph.nodes if node.op == APPEND]
     steps = unrolled(program)
     worst: dict[str, VerifyRow] = {}
     for number in each(range(asked.interleavings), f"executing in {made.numbers}", "orders of commands"):
@@ -193,7 +200,7 @@ def _executed(
         for name, values in loaded.items():
             if name in held:
                 executor.fill(name, values)
-        observer = ExecutionObserver(workload, program, steps, watched or wanted, not chosen)
+        observer = ExecutionObserver(workload, program, steps, watched or wanted, not chosen, appended)
         problem = ""
         try:
             executor.run(observer)

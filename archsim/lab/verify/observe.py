@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from archsim.base.errors import ProgramError
 from archsim.ir.program import Program
 from archsim.ir.unroll import Step
-from archsim.ir.workload import Workload
+from archsim.ir.workload import Tensor, Workload
 from mapper.execute.run import Executor
 from mapper.execute.views import view_bytes
 
@@ -21,8 +22,8 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class ObservedResult:
-    """A result as an execution left it. ``name``: of its layer, or ``end: TENSOR`` for a graph output; ``values`` in
-    memory order.
+    """A result as an execution left it. ``name``: of its layer, or ``end: TENSOR`` for a graph output and the rows of a
+    state; ``values`` in memory order.
     """
 
     name: str
@@ -44,8 +45,11 @@ class ExecutionObserver:
         steps: Mapping[str, tuple[Step, ...]],
         layers: Collection[str],
         to_the_end: bool,
+        appended: Collection[str] = (),
     ) -> None:
-        """Count what is still to be written of each layer."""
+        """Count what is still to be written of each layer. ``appended``: tensors of all rows that states have in the
+        end."""
+        self._appended = appended
         self._workload = workload
         self._stored = {tensor.name: tensor for tensor in program.tensors}
         self._watched = {layer.name: layer for layer in workload.layers if layer.name in layers}
@@ -72,14 +76,30 @@ class ExecutionObserver:
         return not self._to_the_end and len(self.found) == len(self._watched)
 
     def finish(self, executor: Executor) -> None:
-        """At the end: the graph's outputs as the host finds them."""
+        """At the end: the graph's outputs as the host finds them, and all rows that its states have then.
+
+        Raises ProgramError where something has written behind them.
+        """
         if not self._to_the_end:
             return
         writers = {layer.output.tensor: layer.op for layer in self._workload.layers}
         for name, tensor in self._workload.tensors.items():
-            if tensor.kind == "output":
+            if tensor.kind == "output" or name in self._appended:
                 key = f"end: {name}"
                 self.found[key] = ObservedResult(key, writers.get(name, ""), name, self._held(executor, name))
+        for name in self._appended:
+            self._check_behind(executor, self._workload.tensors[name])
+
+    def _check_behind(self, executor: Executor, rows: Tensor) -> None:
+        """Raise ProgramError where something lies behind the last row of a state."""
+        state = self._workload.tensors[self._root(rows.name)]
+        assert state.state is not None
+        axis, stored = state.state.axis, self._stored[state.name]
+        end, room = rows.shape[axis], state.shape[axis]
+        rest = (*state.shape[:axis], room - end, *state.shape[axis + 1 :])
+        offset = stored.origin + end * stored.strides[axis]
+        if end < room and executor.is_touched(state.name, rest, offset, stored.strides):
+            raise ProgramError(f"rows {end} to {room - 1} of state '{state.name}' are written, which nobody appends")
 
     def _writes(self, step: Step) -> bool:
         """Whether a command writes a part of a watched layer's result."""

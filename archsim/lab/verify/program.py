@@ -39,7 +39,7 @@ def verify_program(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome
         return _against(asked, built, say)
     if asked.layers:
         raise ConfigError("--layers: a Program alone has no layers to compare with; name its model with --against")
-    tensors = [tensor.name for tensor in built.program.tensors if tensor.preloaded]
+    tensors = [tensor.name for tensor in built.program.tensors if tensor.preloaded or tensor.state is not None]
     refuse_unknown(asked.given, tensors)
     checks = _each(built.program, asked, lambda numbers: [_orders(built.program, asked, numbers)])
     names = built.program.name, built.architecture.name
@@ -80,7 +80,7 @@ def _orders(program: Program, asked: VerifyOptions, numbers: Numbers) -> VerifyC
     for number in each(range(asked.interleavings), f"executing in {kind}", "orders of commands"):
         executor = Executor(program, numbers=numbers, seed=asked.job.seed + number, steps=steps)
         for tensor in program.tensors:
-            if tensor.preloaded:
+            if tensor.preloaded or tensor.state is not None:
                 executor.fill(tensor.name, _drawn(tensor, asked, numbers))
         try:
             executor.run()

@@ -91,10 +91,15 @@ class WorkloadBuilder(Protocol):
         """Declare ``output`` a view of the node's first input; where ``transform`` says None, of a row-major copy."""
 
     def joined(self, node: GraphNode) -> None:
-        """Declare a joining node's output present: its inputs were written or copied into their parts of it."""
+        """Declare a joining node's output present: its inputs were written or copied into their parts of it.
 
-    def copy_into(self, node: GraphNode, index: int, target: LogicalLayout) -> None:
-        """Copy input ``index`` of a joining node into its part ``target`` of the output."""
+        Where it lies in a state, it is a tensor whether it is read or not: what the state holds in the end.
+        """
+
+    def copy_into(self, node: GraphNode, index: int, target: LogicalLayout, *, name: str = "") -> None:
+        """Copy input ``index`` of a joining node into its part ``target`` of the output; the layer is NODE[index], or
+        called ``name``.
+        """
 
     def copied(self, name: str, *, rows: bool = False) -> LogicalLayout:
         """Copy a value into a tensor of its own (row-major if ``rows``); later readers use the copy."""

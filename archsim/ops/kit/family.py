@@ -28,10 +28,15 @@ class ScaleShift:
 
 @dataclass(frozen=True, slots=True)
 class JoinSlots:
-    """Where each data input lies in the output of a joining operator: element ``starts`` along logical ``axis``."""
+    """Where each data input lies in the output of a joining operator: element ``starts`` along logical ``axis``.
+
+    ``within``: the first input is where all of it lies already (a state, of which the output is the rows up to the last
+    of the other inputs); else the output is a tensor of its own.
+    """
 
     axis: int
     starts: tuple[int, ...]
+    within: bool = False
 
 
 def no_lowering(node: GraphNode, build: WorkloadBuilder) -> NoReturn:

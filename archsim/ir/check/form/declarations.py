@@ -19,6 +19,7 @@ import numpy as np
 from archsim.base.arrays import IntArray
 from archsim.base.errors import ProgramError, nearest
 from archsim.base.ragged import any_of
+from archsim.ir.asm.printer import dense_strides
 from archsim.ir.check.form.owned import plainly_owned
 from archsim.ir.columns import ProgramColumns
 from archsim.ir.dtypes import BYTES
@@ -173,9 +174,26 @@ def _check_layout(tensor: PlacedTensor) -> None:
     if min(tensor.shape, default=1) < 1 or min(tensor.strides, default=0) < 0:
         raise ProgramError(f"{what}: shape {tensor.shape} and strides {tensor.strides} must be positive")
     reach = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.strides, strict=True))
+    _check_state(tensor)
     last = tensor.origin + reach
     if tensor.origin < 0 or last + BYTES[tensor.dtype] > tensor.size_bytes:
         raise ProgramError(f"{what}: its layout ends at byte {last + BYTES[tensor.dtype]} of {tensor.size_bytes}")
+
+
+def _check_state(tensor: PlacedTensor) -> None:
+    """A state says which rows hold data; each is one stretch of bytes, or one for each index of the axes around it."""
+    state, what = tensor.state, describe(tensor)
+    if state is None:
+        return
+    if tensor.preloaded:
+        raise ProgramError(f"{what} is a state and preloaded; allowed one of both")
+    if not 0 <= state.axis < len(tensor.shape):
+        raise ProgramError(f"{what}: its rows follow along axis {state.axis} of {len(tensor.shape)}")
+    if not 0 <= state.length <= tensor.shape[state.axis]:
+        raise ProgramError(f"{what}: {state.length} rows hold data; allowed 0 to {tensor.shape[state.axis]}")
+    inner = dense_strides(tensor.shape, tensor.dtype)[state.axis :]
+    if tensor.strides[state.axis :] != inner:
+        raise ProgramError(f"{what}: strides {list(tensor.strides)} leave gaps between its rows; allowed none")
 
 
 def _check_ring(ring: Ring) -> None:

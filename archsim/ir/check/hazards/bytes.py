@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from archsim.base.arrays import BoolArray, IntArray
 from archsim.base.ragged import alike, stretches
 from archsim.ir.check.hazards.accesses import READS, SCATTERS, AccessTable, CheckedStore, QueueAccesses
+from archsim.ir.check.hazards.states import held_at_start
 from archsim.ir.footprint import reachable
 from archsim.ir.program import PlacedTensor
 
@@ -38,11 +39,13 @@ def meet(store: CheckedStore, one: QueueAccesses, i: int, two: QueueAccesses, j:
 
 
 def missing_byte(store: CheckedStore, reads: QueueAccesses, at: int, writes: Sequence[QueueAccesses]) -> int | None:
-    """First byte of read number ``at`` that none of ``writes`` covers, or None."""
+    """First byte of read number ``at`` that none of ``writes`` covers and that is not there from the start, or None."""
     low = min([int(reads.low[at]), *(int(part.low.min()) for part in writes if len(part.index))])
     high = max([int(reads.high[at]), *(int(part.high.max()) for part in writes if len(part.index))])
     wanted = np.zeros(high - low, dtype=np.bool_)
     _paint(wanted, low, store, reads, at, True)
+    for first, end in zip(*held_at_start(store.item), strict=True):
+        wanted[max(0, int(first) - low) : max(0, int(end) - low)] = False
     for part in writes:
         for number in range(len(part.index)):
             _paint(wanted, low, store, part, number, False)

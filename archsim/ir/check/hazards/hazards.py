@@ -44,6 +44,7 @@ from archsim.ir.check.hazards.intervals import (
     outside_written,
 )
 from archsim.ir.check.hazards.protocol import rightly_used
+from archsim.ir.check.hazards.states import is_state, states
 from archsim.ir.check.tokens.clocks import Clocks
 from archsim.ir.check.tokens.run import HappensBefore
 from archsim.ir.program import PlacedTensor
@@ -202,7 +203,7 @@ def _ends(
     table: OperandTable, stores: IntArray, used: IntArray, memory: int, order: HappensBefore, clocks: Clocks
 ) -> tuple[IntArray, IntArray]:
     """By queue and store: the last command that touches it (-1: none), and how many have surely ended before anything
-    is written there (-1 if it is preloaded: at time 0).
+    is written there (-1 if it is preloaded: at time 0). States are touched from time 0 on for ever.
 
     ``used``: the groups of these stores. Queues are those that use one of them, and the first.
     """
@@ -221,7 +222,9 @@ def _ends(
         begin = np.flatnonzero(np.diff(written, prepend=-1))
         ended = clocks.of(numbers[by_store], memory)
         first[:, written[begin]] = np.minimum.reduceat(ended, begin, axis=0).T
-    first[:, [getattr(table.items[number], "preloaded", False) for number in stores.tolist()]] = -1
+    lasting = states(table.items)[stores]
+    first[:, lasting | np.array([getattr(table.items[number], "preloaded", False) for number in stores.tolist()])] = -1
+    last[:, lasting] = order.counts[queues][:, None]
     return last, first
 
 
@@ -238,6 +241,9 @@ def _refuse(table: OperandTable, first: int, second: int, order: HappensBefore) 
     )
     if all(isinstance(store.item, PlacedTensor) and store.item.preloaded for store in (one, two)):
         raise ProgramError(f"{text}: both are preloaded")
+    lasting = next((store.item for store in (one, two) if is_state(store.item)), None)
+    if lasting is not None:
+        raise ProgramError(f"{text}: {describe(lasting)} is a state, which is there from the start and lives on")
     raise ProgramError(text + _witness(one, two, order))
 
 

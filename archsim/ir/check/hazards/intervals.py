@@ -30,6 +30,7 @@ from archsim.ir.check.hazards.accesses import (
     pairs_within,
 )
 from archsim.ir.check.hazards.bytes import meet, missing_byte
+from archsim.ir.check.hazards.states import held_at_start, is_state, states
 from archsim.ir.check.tokens.clocks import Clocks
 from archsim.ir.check.tokens.run import HappensBefore
 from archsim.ir.program import PlacedTensor, Ring
@@ -71,6 +72,7 @@ def leave_open(
         store = groups.store[one]
         around = groups.high[two] - sizes[store] > groups.low[one]
         reused[one[filled & other & rings[store] & around]] = True
+    unsure |= (groups.kind == READS) & states(items)[groups.store]
     unsure &= ~loaded[groups.store]
     return OpenGroups(np.concatenate(races), np.flatnonzero(reused), np.flatnonzero(unsure))
 
@@ -156,7 +158,8 @@ class SingleAccesses:
         return found
 
     def unsure(self, reads: IntArray) -> BoolArray:
-        """Groups of reads some of which may come before what they read is written."""
+        """Groups of reads some of which may come before what they read is written; all of states, where what is there
+        at time 0 and what is appended are told apart byte by byte."""
         groups, uses = self.uses.groups, self.uses
         which, rows = self._rows(reads)
         missing, same = ~self._inside[rows], np.zeros(len(rows), dtype=np.bool_)
@@ -171,7 +174,7 @@ class SingleAccesses:
             same[at[(first >= 0) & (uses.index[first] < ended)]] = True
         found = np.zeros(len(reads), dtype=np.bool_)
         found[which[missing & ~same]] = True
-        return found
+        return found | states(uses.items)[groups.store[reads]]
 
     @cached_property
     def _inside(self) -> BoolArray:
@@ -296,12 +299,7 @@ def _last_below(accesses: QueueAccesses, bound: IntArray) -> IntArray:
 
 def check_written(store: CheckedStore, order: HappensBefore, reads: QueueAccesses) -> None:
     """Raise ProgramError for the first of ``reads`` whose bytes the writes that happen before it do not cover."""
-    cleared = _inside(store.writes, reads)
-    for writes in store.writes:
-        cleared &= _surely_before(order, reads, _last_below(writes, reads.high), writes)
-    if cleared.all():
-        return
-    cleared |= _same_tile_before(store.writes, order, reads)
+    cleared = _loaded(store.item, reads) if is_state(store.item) else _written(store, order, reads)
     for at in np.flatnonzero(~cleared).tolist():
         before = [_ended_before(order, reads, at, writes) for writes in store.writes]
         missing = missing_byte(store, reads, at, before)
@@ -311,6 +309,19 @@ def check_written(store: CheckedStore, order: HappensBefore, reads: QueueAccesse
                 f"{store.bytes_text(int(reads.low[at]), int(reads.high[at]))}, "
                 f"but nothing before it has written {store.bytes_text(missing, missing + 1)}"
             )
+
+
+def _loaded(item: PlacedTensor | Ring, reads: QueueAccesses) -> BoolArray:
+    """Whether each read lies in one stretch of what a state holds at time 0."""
+    return inside_union(*held_at_start(item), reads.low, reads.high)
+
+
+def _written(store: CheckedStore, order: HappensBefore, reads: QueueAccesses) -> BoolArray:
+    """Whether each read surely comes after what it reads is written, as far as intervals tell."""
+    cleared = _inside(store.writes, reads)
+    for writes in store.writes:
+        cleared &= _surely_before(order, reads, _last_below(writes, reads.high), writes)
+    return cleared if cleared.all() else cleared | _same_tile_before(store.writes, order, reads)
 
 
 def _inside(parts: Sequence[QueueAccesses], reads: QueueAccesses) -> NDArray[np.bool_]:
