@@ -1,7 +1,7 @@
 """Equal blocks of layers that follow one another in a Workload, and the Workload with only a few of them.
 
 Blocks are equal when their layers are, one by one: operators, extents, shapes, and how many layers before each operand
-was made. Tensors of their own (weights, results) only have to have the same shape.
+was made. Tensors of their own (weights, states, results) only have to have the same shape.
 """
 
 from __future__ import annotations
@@ -114,17 +114,17 @@ def _form(workload: Workload, sources: _Sources, at: int, layer: Layer) -> str:
 def _operand(workload: Workload, operand: Operand, origin: object) -> tuple[object, ...]:
     tensor = workload.tensors[operand.tensor]
     view = None if tensor.view is None else (tensor.view.offset, tensor.view.strides)
-    form = tensor.shape, tensor.kind, tensor.logical, view
+    form = tensor.shape, tensor.kind, tensor.logical, view, workload.tensors[_base(workload, operand.tensor)].state
     return operand.name, operand.role, operand.axes, operand.rows, form, origin
 
 
 def _from(workload: Workload, sources: _Sources, at: int, operand: Operand) -> object:
-    """Where an operand comes from: how many layers before it was made, or read by others if it is a weight."""
+    """Where an operand comes from: how many layers before it was made, or read by others if it is stored."""
     base = _base(workload, operand.tensor)
     made = [at - maker for maker in sources.makers.get(base, ()) if maker < at]
     if made:
         return made
-    if workload.tensors[base].kind == "weight":
+    if workload.tensors[base].kind in ("weight", "state"):
         return [at - reader for reader in sources.readers[base] if reader < at][-1:]
     return base
 

@@ -22,6 +22,11 @@ class WorkloadFacts(TypedDict):
     activation_bytes: NotRequired[
         Annotated[int, ResultKey("B", "What layers write, each tensor once, in the formats used; views are none.")]
     ]
+    state_bytes: NotRequired[
+        Annotated[
+            int, ResultKey("B", "Room of all states in the formats used: keys and values of as many rows as fit.")
+        ]
+    ]
     folded_macs: NotRequired[
         Annotated[int, ResultKey("MAC", "Of the model on constants alone: done before it runs, counted nowhere else.")]
     ]

@@ -165,7 +165,7 @@ def test_headline_figures() -> None:
     found = result().to_json()
     assert found["workload"] == {
         "name": "tiny", "layers": 2, "macs": 64, "parameters": 20, "weight_bytes": 16 + 4 * 4, "activation_bytes": 20,
-        "folded_macs": 0,
+        "state_bytes": 0, "folded_macs": 0,
     }  # fmt: skip
     assert found["architecture"] == {"name": "small", "clock_hz": 10**9, "peak_macs_per_s": 16 * 10**9}
     assert found["cycles_total"] == 100

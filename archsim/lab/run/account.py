@@ -264,6 +264,7 @@ def workload_facts(workload: Workload, dtypes: Mapping[str, str]) -> WorkloadFac
         "parameters": workload.parameters,
         "weight_bytes": _weight_bytes(workload, dtypes),
         "activation_bytes": _activation_bytes(workload, dtypes),
+        "state_bytes": _state_bytes(workload, dtypes),
         "folded_macs": workload.folded_macs,
     }
 
@@ -286,6 +287,12 @@ def _activation_bytes(workload: Workload, dtypes: Mapping[str, str]) -> int:
     """Bytes of all that layers write."""
     written = {layer.output.tensor: layer.output.role for layer in workload.layers}
     return -(-sum(workload.tensors[name].elements * BITS[dtypes[role]] for name, role in written.items()) // 8)
+
+
+def _state_bytes(workload: Workload, dtypes: Mapping[str, str]) -> int:
+    """Bytes of all states, with the rows that are not there yet."""
+    states = [tensor.elements for tensor in workload.tensors.values() if tensor.state is not None]
+    return -(-sum(states) * BITS[dtypes["kv"]] // 8) if states else 0
 
 
 def chip_facts(architecture: Architecture) -> ArchitectureFacts:
