@@ -179,6 +179,7 @@ class Machine:
             fidelity=self._fidelity(),
             caches={name: cache.stats for name, cache in self._caches.items()},
             noc=noc,
+            roles=self._tally.roles(self._drams),
         )
 
     def _fidelity(self) -> dict[str, str]:

@@ -7,9 +7,25 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from archsim.ir.bandwidth import BandwidthTrace
+from archsim.ir.program import Command
 from archsim.ir.records import Records
 
+MOVING = ("MOVE", "GATHER", "SCATTER")
+
 CountKey = tuple[str, str, str]  # (layer, part, action)
+RoleKey = tuple[str, str, str]  # (role, part, action)
+_MARK = "\x1f"  # between the layer and the role that a move is charged to
+
+
+def charged_to(command: Command) -> str:
+    """The account of a command's actions: its layer, and where it moves data the role of what it moves."""
+    return f"{command.layer}{_MARK}{command.role}" if command.op in MOVING else command.layer
+
+
+def split_account(account: str) -> tuple[str, str]:
+    """Layer and role of an account, '' where it has none."""
+    layer, mark, role = account.rpartition(_MARK)
+    return (layer, role) if mark else (account, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +94,7 @@ class Activity:
     """The machine's whole account of one Program.
 
     ``records``: unit -> its commands in order; every engine instance of the chip is a key, unused ones are empty.
+    ``roles``: (role, part, action) -> integer, of what moves did in DRAM; none where not all of a run was simulated.
     ``counts``: (layer, part, action) -> integer. Actions: memories ``read_bytes``, ``write_bytes``, ``read_accesses``,
     ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``row_hits``, ``row_misses``,
     ``row_conflicts``, ``activates``, ``refreshes``, ``row_open_ps``; caches ``lookups``); arrays ``mac`` and the
@@ -95,6 +112,7 @@ class Activity:
     fidelity: Mapping[str, str]
     caches: Mapping[str, CacheStats] = field(default_factory=dict)
     noc: NocStats | None = None
+    roles: Mapping[RoleKey, int] = field(default_factory=dict)
 
 
 def combining(dtype: str) -> str:

@@ -49,10 +49,30 @@ class MemoryFigures(TypedDict):
     bandwidth_utilization: Annotated[float, ResultKey(RATIO, "Bytes on the pins over those that the peak allows.")]
 
 
+class RoleFigures(TypedDict):
+    """What moves of one role did in all DRAM over the run."""
+
+    read_bytes: Annotated[int, ResultKey("B", "Bytes read on the pins, in whole bursts.")]
+    write_bytes: Annotated[int, ResultKey("B", "Bytes written on the pins, in whole bursts.")]
+    useful_read_bytes: Annotated[int, ResultKey("B", "Bytes that commands asked to read.")]
+    useful_write_bytes: Annotated[int, ResultKey("B", "Bytes that commands asked to write.")]
+
+
 class DramMemories(TypedDict):
     """What stands beside the figures of all DRAM parts."""
 
     memories: Annotated[Mapping[str, MemoryFigures], ResultKey(TABLE, "The same by DRAM part.", SECOND)]
+    roles: NotRequired[
+        Annotated[
+            Mapping[str, RoleFigures],
+            ResultKey(
+                TABLE,
+                "Bytes by role of what is moved (inputs, weights, outputs, tables, kv); of models with states, all of "
+                "which was simulated.",
+                SECOND,
+            ),
+        ]
+    ]
 
 
 class RunOptions(TypedDict):

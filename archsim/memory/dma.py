@@ -31,6 +31,7 @@ from math import ceil
 from typing import NamedTuple
 
 from archsim.base.errors import NotBuiltError, ProgramError
+from archsim.ir.activity import charged_to
 from archsim.ir.footprint import ByteFootprint, clip, footprint
 from archsim.ir.unroll import Step
 from archsim.memory.cache import TableCache
@@ -123,13 +124,13 @@ class DmaEngine(TileEngine):
         flow = self.begin(step, plan.streams)
         for leg, transfer in zip(plan.legs, transfers, strict=True):
             completion: TransferCompletion = yield transfer
-            leg.dram.charge(step.command.layer, completion)
+            leg.dram.charge(charged_to(step.command), completion)
         last_beat_ps = event_loop.now
         if journey is not None and journey.left:
             yield journey.event
         if not flow.ended:
             yield flow.event
-        plan.bill.times[step.command.layer] += 1
+        plan.bill.times[charged_to(step.command)] += 1
         self.around.tally.streamed(plan.streams.demands, start_ps, flow.end_ps)
         if journey is not None:
             return CommandOutcome(journey.phases(last_beat_ps, reads=plan.reads))

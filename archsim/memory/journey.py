@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from archsim.ir.activity import charged_to
 from archsim.ir.unroll import Step
 from archsim.memory.move_routes import FabricView, MemoryWay, request
 from archsim.memory.offchip import OffChip
@@ -112,7 +113,7 @@ class Journey:
         self._clock = clock
         self._node = node
         self._rank, step = engine
-        self._index, self._layer = step.index, step.command.layer
+        self._index, self._layer = step.index, charged_to(step.command)
         self._outstanding = outstanding
         self._orders = 0
         self._windows: dict[str, OutstandingWindow] = {}

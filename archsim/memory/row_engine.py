@@ -32,6 +32,7 @@ import numpy as np
 from archsim.base.arrays import BoolArray, IntArray
 from archsim.base.errors import ProgramError
 from archsim.facts.lru.lines import LineTouches
+from archsim.ir.activity import charged_to
 from archsim.ir.footprint import ByteFootprint, footprint
 from archsim.ir.program import Region
 from archsim.ir.streams import rows_of
@@ -119,7 +120,7 @@ class RowEngine:
         if not flow.ended:
             yield flow.event
         for part, action, amount in (*task.entries, *memory_entries(task.demands)):
-            around.tally.add(command.layer, part, action, amount)
+            around.tally.add(charged_to(command), part, action, amount)
         around.tally.streamed(streams.demands, start_ps, flow.end_ps)
         if journey is not None:
             reads = command.op == "GATHER" and task.in_dram
@@ -290,7 +291,7 @@ class RowEngine:
 
     def _charge(self, step: Step, task: RowsTask, completion: Any) -> None:
         assert task.dram is not None
-        task.dram.charge(step.command.layer, completion)
+        task.dram.charge(charged_to(step.command), completion)
 
     def _pause(self, cycles: int) -> WaitSteps:
         if cycles:

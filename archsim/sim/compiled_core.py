@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from archsim.ir.activity import charged_to
 from archsim.ir.records import Records
 from archsim.ir.unroll import Step
 from archsim.sim.clock import ClockDomain
@@ -278,8 +279,8 @@ class CompiledCore:
                 self.tell(k.HAVE_BEGUN, q, address)
                 return
         move = mover.moves[plan]
-        layer = self.tables.commands[int(self.arena.m[self._queue_at(q) + k.CURRENT])].layer
-        move.begin(address, index, layer, mover.leg_ended, mover.travelled)
+        command = self.tables.commands[int(self.arena.m[self._queue_at(q) + k.CURRENT])]
+        move.begin(address, index, charged_to(command), mover.leg_ended, mover.travelled)
 
     def _queue_at(self, q: int) -> int:
         """Where the row of a queue begins."""
@@ -290,7 +291,7 @@ class CompiledCore:
         step = self._step(q)
         legs, journey = engine.transfers(step)
         for leg, event in legs:
-            event.callbacks.append(LegEnd(self, q, leg, step.command.layer))
+            event.callbacks.append(LegEnd(self, q, leg, charged_to(step.command)))
         if journey is not None:
             if journey.left:
                 journey.event.callbacks.append(lambda _: self._arrived(q, journey))

@@ -14,6 +14,7 @@ import numpy as np
 
 from archsim.base.arrays import IntArray
 from archsim.base.ragged import firsts
+from archsim.ir.activity import charged_to
 from archsim.ir.columns import ProgramColumns, numbered
 from archsim.ir.program import Command, CommandLoop, ProgramNode, Queue, Ring
 from archsim.ir.records import CommandText
@@ -69,9 +70,9 @@ class ProgramTables:
         texts = _texts(listed)
         ends = firsts(np.bincount(queue, minlength=len(self.queues)))
         self.texts = [texts[ends[row] : ends[row + 1]] for row in range(len(self.queues))]
-        layers = [command.layer for command in listed]
-        self.layers = {layer: rank for rank, layer in enumerate(dict.fromkeys(layers))}
-        cells.of[:, k.LAYER] = numbered(layers)
+        accounts = [charged_to(command) for command in listed]
+        self.layers = {account: rank for rank, account in enumerate(dict.fromkeys(accounts))}
+        cells.of[:, k.LAYER] = numbered(accounts)
         cells.of[:, k.TEXT] = np.arange(len(at)) - ends[queue]
         for name, found in (("WAITS", tokens.waits), ("SIGNALS", tokens.signals)):
             self.rows[name], first = found(at, cells.token_bits)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from archsim.base.arrays import IntArray
-from archsim.ir.activity import CountKey
+from archsim.ir.activity import CountKey, RoleKey, split_account
 from archsim.ir.bandwidth import FIELDS, ON_CHIP, BandwidthStreams, BandwidthTrace
 from archsim.ir.rows import Bandwidth
 from archsim.sim.planned_streams import PlannedStreams
@@ -32,7 +32,7 @@ class TallyEntry(NamedTuple):
 
 
 class CommandBill:
-    """The actions of one command, and how often they were performed for each layer."""
+    """The actions of one command, and how often they were performed for each account."""
 
     __slots__ = ("entries", "times")
 
@@ -42,7 +42,10 @@ class CommandBill:
 
 
 class Tally:
-    """Counts by (layer, part, action), and who moved bytes when, if that ``is_traced``."""
+    """Counts by (account, part, action), and who moved bytes when, if that ``is_traced``.
+
+    An account is a layer, or a layer and a role (``archsim.ir.activity.charged_to``).
+    """
 
     def __init__(self, *, trace: bool) -> None:
         self._bills: list[CommandBill] = []
@@ -53,14 +56,14 @@ class Tally:
         self._planned: PlannedStreams | None = None
 
     def bill(self, entries: Iterable[TallyEntry]) -> CommandBill:
-        """A bill to be stamped with ``bill.times[layer] += 1`` whenever its actions were performed."""
+        """A bill to be stamped with ``bill.times[account] += 1`` whenever its actions were performed."""
         bill = CommandBill(tuple([entry for entry in entries if entry.amount]))
         self._bills.append(bill)
         return bill
 
-    def add(self, layer: str, part: str, action: str, amount: int) -> None:
+    def add(self, account: str, part: str, action: str, amount: int) -> None:
         """Count ``amount`` actions now."""
-        key = (layer, part, action)
+        key = (account, part, action)
         self._counts[key] = self._counts.get(key, 0) + amount
 
     def moved(self, stream: Bandwidth) -> None:
@@ -90,14 +93,31 @@ class Tally:
         self._planned = streams
 
     def counts(self) -> Mapping[CountKey, int]:
-        """All counts so far, sorted by key; actions never performed are absent."""
+        """All counts so far by layer, sorted by key; actions never performed are absent."""
+        found: dict[CountKey, int] = {}
+        for (account, part, action), amount in self._total().items():
+            key = (split_account(account)[0], part, action)
+            found[key] = found.get(key, 0) + amount
+        return {key: found[key] for key in sorted(found) if found[key]}
+
+    def roles(self, parts: Collection[str]) -> Mapping[RoleKey, int]:
+        """What moves did in these ``parts`` by role, sorted by key."""
+        found: dict[RoleKey, int] = {}
+        for (account, part, action), amount in self._total().items():
+            role = split_account(account)[1]
+            if role and part in parts and amount:
+                found[role, part, action] = found.get((role, part, action), 0) + amount
+        return {key: found[key] for key in sorted(found)}
+
+    def _total(self) -> dict[CountKey, int]:
+        """All counts so far by account."""
         total = dict(self._counts)
         for bill in self._bills:
-            for layer, times in bill.times.items():
+            for account, times in bill.times.items():
                 for part, action, amount in bill.entries:
-                    key = (layer, part, action)
+                    key = (account, part, action)
                     total[key] = total.get(key, 0) + amount * times
-        return {key: total[key] for key in sorted(total) if total[key]}
+        return total
 
     def bandwidth(self) -> BandwidthTrace:
         """The trace by memory and start, empty when it was not asked for; it is handed over, none is kept."""

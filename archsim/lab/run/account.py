@@ -41,7 +41,7 @@ from archsim.ir.result_parts import (
 )
 from archsim.ir.workload import Workload
 from archsim.lab.run import warnings_of_run
-from archsim.lab.run.dram_figures import dram_parts, row_hit_rate
+from archsim.lab.run.dram_figures import dram_parts, dram_roles, row_hit_rate
 from archsim.lab.run.layer_rows import LayerFacts, layer_rows
 from archsim.repetition import Repetition
 from archsim.sim.attribution import AttributionCube, attribute
@@ -211,7 +211,7 @@ def assemble(
         figures=figures[""],
         bounds=FIGURES.bounds,
         per_sample=figures.get(SAMPLE),
-        dram={**figures[DRAM], "memories": quantities.memories},
+        dram={**figures[DRAM], "memories": quantities.memories, **_roles(workload, activity)},
         mac_breakdown=breakdown,
         energy_breakdown_j=energy.by_part_j(),
         time_breakdown=cube.time_breakdown(),
@@ -228,6 +228,14 @@ def assemble(
         predicted=predicted,
         peak_dtype_macs_per_s=float(used * architecture.clock_hz),
     )
+
+
+def _roles(workload: Workload | None, activity: Activity) -> dict[str, object]:
+    """DRAM bytes by role, of models that have states: what they read of them and write there."""
+    if workload is None or all(tensor.state is None for tensor in workload.tensors.values()):
+        return {}
+    found = dram_roles(activity)
+    return {"roles": found} if found else {}
 
 
 def _predicted(mapping: ModelMapping | None) -> dict[str, Predicted]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from archsim.base.errors import SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.result import LayerResult
-from archsim.ir.result_parts import MemoryFigures
+from archsim.ir.result_parts import MemoryFigures, RoleFigures
 
 
 def dram_parts(activity: Activity, layers: Sequence[LayerResult], latency_s: float) -> dict[str, MemoryFigures]:
@@ -29,6 +29,35 @@ def dram_parts(activity: Activity, layers: Sequence[LayerResult], latency_s: flo
     rows = memories.values()
     _check_conserved(layers, sum(row["read_bytes"] for row in rows), sum(row["write_bytes"] for row in rows))
     return memories
+
+
+def dram_roles(activity: Activity) -> dict[str, RoleFigures]:
+    """What moves of each role did in all DRAM parts together, by role.
+
+    Raises SimulationError where the roles' bytes are not those that commands asked for.
+    """
+    found = {
+        role: RoleFigures(
+            read_bytes=_of_role(activity, role, "pin_read_bytes"),
+            write_bytes=_of_role(activity, role, "pin_write_bytes"),
+            useful_read_bytes=_of_role(activity, role, "read_bytes"),
+            useful_write_bytes=_of_role(activity, role, "write_bytes"),
+        )
+        for role in dict.fromkeys(role for role, _, _ in activity.roles)
+    }
+    asked = (
+        sum(row["useful_read_bytes"] for row in found.values()),
+        sum(row["useful_write_bytes"] for row in found.values()),
+    )
+    parts = activity.dram.values()
+    moved = sum(stats.useful_read_bytes for stats in parts), sum(stats.useful_write_bytes for stats in parts)
+    if found and asked != moved:
+        raise SimulationError(f"DRAM bytes are not conserved: roles asked for {asked}, the parts moved {moved}")
+    return found
+
+
+def _of_role(activity: Activity, role: str, action: str) -> int:
+    return sum(amount for (named, _, did), amount in activity.roles.items() if (named, did) == (role, action))
 
 
 def row_hit_rate(activity: Activity) -> float | None:

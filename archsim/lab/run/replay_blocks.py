@@ -190,6 +190,7 @@ def _longer(activity: Activity, part: LeftOut, cuts: Mapping[str, _QueueCut], pe
         bandwidth=_bandwidth(activity.bandwidth, list(activity.dram), _windows(cuts, period, copies)),
         caches={name: again.cache(name, stats) for name, stats in activity.caches.items()},
         noc=again.noc(noc) if noc is not None else None,
+        roles={},
     )
 
 
