@@ -1,8 +1,8 @@
 """One mechanism for every one-file extension: a file's name in the right folder is the name that users type.
 
-Twelve kinds of things can be added by one file each. Nine are Python files: those of a kind stand in the package that
+Thirteen kinds of things can be added by one file each. Nine are Python files: those of a kind stand in the package that
 the kind names, and further ones in directories that the environment variable ``ARCHSIM_PLUGINS`` lists (separated by
-``os.pathsep``), each with one folder for each kind. Three are YAML files (chips, technology tables, workloads), which
+``os.pathsep``), each with one folder for each kind. Four are data (chips, technology tables, workloads, models), which
 ``archsim.spec.locate`` finds in the folders of ``ARCHSIM_CONFIGS`` and in the tree. ``FOLDERS`` names every folder.
 
 What a Python file of a kind must define is written down by the kind's Protocol. A file that lacks some of it is refused
@@ -29,7 +29,7 @@ from archsim.base.errors import ConfigError, NotBuiltError, nearest
 
 PLUGINS_VARIABLE = "ARCHSIM_PLUGINS"
 CONFIGS_VARIABLE = "ARCHSIM_CONFIGS"
-PYTHON, YAML = ".py", ".yaml"
+PYTHON, YAML, JSON = ".py", ".yaml", ".json"
 _PACKAGE_FILE = "__init__.py"
 _DOCUMENTS = ("README", "LICENSE")  # what a directory may hold beside its folders
 _loaded: dict[tuple[str, str], ModuleType] = {}  # of the packages themselves
@@ -62,6 +62,7 @@ FOLDERS: Mapping[str, KindFolder] = {
     "technology": KindFolder("technology table", CONFIGS_VARIABLE, YAML),
     "accelerators": KindFolder("chip", CONFIGS_VARIABLE, YAML),
     "workloads": KindFolder("workload", CONFIGS_VARIABLE, YAML),
+    "models": KindFolder("model", CONFIGS_VARIABLE, JSON),
     "dram": KindFolder("DRAM energy table", CONFIGS_VARIABLE, YAML),
     "links": KindFolder("link", CONFIGS_VARIABLE, YAML),
     "scenarios": KindFolder("scenario", CONFIGS_VARIABLE, YAML, beside=True),

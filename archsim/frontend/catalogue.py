@@ -19,13 +19,15 @@ from archsim.ir.workload import Workload
 class ImportOptions:
     """What the user asked of an import. ``name``: of the workload, '' for the file's stem. ``batch``: new dim 0 of the
     inputs, None as stored. ``on_unsupported``: error | host. ``parameters``: sizes that the file calls by these names.
-    ``lookups``: access pattern by the name of the node that looks rows of a table up."""
+    ``lookups``: access pattern by the name of the node that looks rows of a table up. ``phase``: the part of a model's
+    work that its name names behind a colon, '' for none."""
 
     name: str = ""
     batch: int | None = None
     on_unsupported: str = "error"
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int | str] = field(default_factory=dict)
     lookups: Mapping[str, str] = field(default_factory=dict)
+    phase: str = ""
 
 
 class FrontEnd(Protocol):

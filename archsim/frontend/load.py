@@ -1,13 +1,15 @@
 """The front of this room: models by name or path, whatever their format.
 
 load_model("resnet50")            a name of ``names()``
-load_model("model.onnx", batch=4) a file: ONNX, workload .yaml, SCALE-Sim topology .csv, or a plugin's
+load_model("model.onnx", batch=4) a file: ONNX, workload .yaml, config.json, SCALE-Sim topology .csv, or a plugin's
+load_model("llama3_8b:decode")    a phase of a model that has some
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
 from archsim.frontend import catalogue
@@ -15,7 +17,15 @@ from archsim.graph.lowering.lower import LoweredModel
 from archsim.ir.workload import Workload
 from archsim.spec.locate import is_file
 
-LATER = (".pt2", ".mlir", ".mlirbc", ".json")  # formats of which documents speak; a plugin may read them today
+LATER = (".pt2", ".mlir", ".mlirbc")  # formats of which documents speak; a plugin may read them today
+
+
+class FoundModel(NamedTuple):
+    """A model by its name, '' for one that was given as a path: its ``file``, and the ``phase`` that was named."""
+
+    name: str
+    file: Path
+    phase: str = ""
 
 
 def load_model(
@@ -23,7 +33,7 @@ def load_model(
     *,
     batch: int | None = None,
     on_unsupported: str = "error",
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int | str] | None = None,
     lookups: Mapping[str, str] | None = None,
 ) -> Workload:
     """The Workload of ``import_model``."""
@@ -37,21 +47,24 @@ def import_model(
     *,
     batch: int | None = None,
     on_unsupported: str = "error",
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int | str] | None = None,
     lookups: Mapping[str, str] | None = None,
 ) -> LoweredModel:
     """A model as a Workload, with its graph and where each tensor's numbers come from.
 
     ``batch``: new dim 0 of the inputs (None: as stored; 1 where the model leaves it open). ``on_unsupported``:
-    'error', or 'host' to run operators without a rule on the host (ONNX). ``parameters``: of a workload file.
+    'error', or 'host' to run operators without a rule on the host (ONNX). ``parameters``: of a workload file or of a
+    config.json.
     ``lookups``: node that looks rows of a table up -> its access pattern, such as ``zipf(exponent=1, seed=0)``. Raises
     ModelError or ConfigError naming what does not fit, NotBuiltError for formats that this version does not read.
     """
     if batch is not None and batch < 1:
         raise ConfigError(f"batch: found {batch}; allowed 1 or more")
-    name, path = find_model(name_or_path)
-    asked = catalogue.ImportOptions(name, batch, on_unsupported, dict(parameters or {}), dict(lookups or {}))
-    return catalogue.lowered(path, asked)
+    found = find_model(name_or_path)
+    asked = catalogue.ImportOptions(
+        found.name, batch, on_unsupported, dict(parameters or {}), dict(lookups or {}), found.phase
+    )
+    return catalogue.lowered(found.file, asked)
 
 
 def names() -> dict[str, str]:
@@ -59,9 +72,17 @@ def names() -> dict[str, str]:
     return {name: catalogue.describe(path) for name, path in sorted(catalogue.models().items())}
 
 
-def find_model(name_or_path: str | Path) -> tuple[str, Path]:
-    """(name, file) of a model by its name or its file's; '' as the name of a path. Raises ModelError without one."""
+def find_model(name_or_path: str | Path) -> FoundModel:
+    """A model by its name or its file's, with or without a phase behind a colon. Raises ModelError without one."""
     text = str(name_or_path)
+    whole, colon, phase = text.rpartition(":")
+    if colon and whole and phase.isidentifier() and not is_file(Path(text)):
+        return FoundModel(*_named(whole), phase)
+    return FoundModel(*_named(text))
+
+
+def _named(text: str) -> tuple[str, Path]:
+    """(name, file); '' as the name of a path."""
     known = catalogue.models()
     spelled = {_plain(path.stem): name for name, path in known.items()} | {_plain(name): name for name in known}
     if _plain(text) in spelled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,8 +49,9 @@ class Pieces:
         read = tuple(self.values[each] if each else None for each in inputs)
         (shape,) = family(node).shapes(node, read)
         constant = all(value is None or value.constant for value in read)
-        kind = "constant" if constant else "activation"
-        self.values[node.outputs[0]] = GraphValue(node.outputs[0], shape, kind)  # type: ignore[arg-type]
+        kind: Literal["constant", "activation"] = "constant" if constant else "activation"
+        sources = {source for value in read if constant and value is not None for source in value.sources}
+        self.values[node.outputs[0]] = GraphValue(node.outputs[0], shape, kind, sources=tuple(sorted(sources)))
         (self.folded if constant else self.nodes).append(node)
         return node.outputs[0]
 

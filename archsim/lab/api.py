@@ -34,7 +34,7 @@ def load_model(
     batch: int | None = None,
     on_unsupported: str = "error",
     lookups: Mapping[str, str] | None = None,
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int | str] | None = None,
 ) -> Workload:
     """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``
     (None: as stored, 1 where the model leaves it open).
@@ -82,7 +82,7 @@ def run(
     mapping: str | Path | None = None,
     refine: int = 0,
     workers: int = 1,
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, int | str] | None = None,
     search: str = "exhaustive",
     net: bool = True,
 ) -> RunResult:

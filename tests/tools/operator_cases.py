@@ -104,6 +104,7 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("ReduceSum", {"keepdims": 0}, [X, ints(1, -1)]),
     ("ReduceMean", {"keepdims": 1}, [X, ints(2, 3)]),
     ("ReduceMax", {"keepdims": 0}, [X, ints(0)]),
+    ("TopK", {"axis": -1}, [X, ints(2)]),
     ("ReduceMin", {}, [X]),
     ("ReduceProd", {}, [FLAT, ints(1)]),
     ("ReduceSumSquare", {}, [X, ints(1)]),

@@ -69,7 +69,7 @@ def test_bad_dtypes_name_what_is_allowed(text: str, message: str) -> None:
 def test_parameters() -> None:
     assert parse_parameters(["seq=128", " layers = 2"]) == {"seq": 128, "layers": 2}
     for texts, message in [
-        (["seq"], "found 'seq'; allowed NAME=NUMBER such as seq=128"),
+        (["seq"], "found 'seq'; allowed NAME=NUMBER such as seq=128, or a word"),
         (["seq=-1"], "found 'seq=-1'; allowed NAME=NUMBER"),
         (["seq=1e3"], "found 'seq=1e3'; allowed NAME=NUMBER"),
         (["=3"], "found '=3'; allowed NAME=NUMBER"),

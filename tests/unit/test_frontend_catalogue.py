@@ -14,7 +14,7 @@ from archsim.frontend.load import find_model, import_model, load_model, names
 HEAD = """
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 from archsim.frontend.load import load_model
-SUFFIXES = (".json",)
+SUFFIXES = (".mlir",)
 OPTIONS = ()
 def graph(rows):
     node = GraphNode("a", "Exp", ("x",), ("y",))
@@ -24,7 +24,7 @@ def graph(rows):
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    path = tmp_path / "net.json"
+    path = tmp_path / "net.mlir"
     path.write_text("{}")
     return path
 
@@ -39,7 +39,8 @@ def front_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_formats_of_the_tree() -> None:
     assert catalogue.suffixes() == {
-        ".onnx": "onnx", ".csv": "scalesim_csv", ".yaml": "workload_yaml", ".yml": "workload_yaml",
+        ".onnx": "onnx", ".csv": "scalesim_csv", ".json": "transformer_config", ".yaml": "workload_yaml",
+        ".yml": "workload_yaml",
     }  # fmt: skip
     assert {name: catalogue.get(name).OPTIONS for name in catalogue.names()}["onnx"] == (
         "batch", "on_unsupported", "lookups",
@@ -47,7 +48,7 @@ def test_the_formats_of_the_tree() -> None:
 
 
 def test_a_format_that_nothing_reads_yet_may_be_a_plugins(model: Path, front_end: Path) -> None:
-    with pytest.raises(NotBuiltError, match=r"\.json is not built yet"):
+    with pytest.raises(NotBuiltError, match=r"\.mlir is not built yet"):
         load_model(model)
     front_end.write_text(HEAD + "def load(path, asked): return graph(2)\n")
     found = import_model(model)
@@ -78,7 +79,7 @@ def test_a_workload_may_be_returned(model: Path, front_end: Path) -> None:
         (
             "def load(path, asked): return Graph('m', (GraphNode('a', 'Nope', ('x',), ('y',)),),\n"
             "    {'x': GraphValue('x', (1,), 'input')}, ('x',), ('y',))\n",
-            {}, ModelError, r"net\.json: node 'a' \(Nope\): operator 'Nope' has no rule",
+            {}, ModelError, r"net\.mlir: node 'a' \(Nope\): operator 'Nope' has no rule",
         ),
     ],
 )  # fmt: skip
@@ -97,7 +98,7 @@ def test_models_by_name_and_numbers(model: Path, front_end: Path) -> None:
         "def stored(path): return {'w': 1}\n"
         "def runtime(): return 'theirs 1'\ndef execute(path, replaced, inputs, wanted): return {'y': path}\n"
     )
-    assert names()["my_net"] == "a net, .json" and find_model("My-Net") == ("my_net", model)
+    assert names()["my_net"] == "a net, .mlir" and find_model("My-Net") == ("my_net", model, "")
     assert catalogue.stored(model) == {"w": 1}
     native = catalogue.native(model)
     assert native is not None and native.runtime() == "theirs 1"

@@ -89,11 +89,11 @@ def extension(home: Path, place: str, text: str = "") -> Path:
 
 
 def test_every_folder_has_its_kind() -> None:
-    """Twelve kinds: nine in Python, each with a Protocol, and chips, technology and workloads beside tables."""
+    """Thirteen kinds: nine in Python, each with a Protocol, and chips, technology, workloads, models beside tables."""
     assert list(KINDS.keys() ^ set(PYTHON_FOLDERS)) == []
     assert all(kind.name == registry.FOLDERS[folder].kind and kind.protocol for folder, kind in KINDS.items())
-    files = {found.kind for found in registry.FOLDERS.values() if found.suffix == registry.YAML}
-    assert len(KINDS) == 9 and {"chip", "technology table", "workload"} <= files
+    files = {found.kind for found in registry.FOLDERS.values() if found.suffix in (registry.YAML, registry.JSON)}
+    assert len(KINDS) == 9 and {"chip", "technology table", "workload", "model"} <= files
     assert [name for name, _ in show.listing("kinds")] == [found.kind for found in registry.FOLDERS.values()]
 
 
@@ -122,9 +122,9 @@ def test_every_file_of_the_tree_is_an_extension_or_a_known_helper() -> None:
         package = ROOT / kind.package.replace(".", "/")
         others = {path.stem for path in package.glob("*.py") if path.resolve() not in known and path.stem[0] != "_"}
         assert others == HELPERS.get(folder, set()), folder
-    tables = {folder: found for folder, found in registry.FOLDERS.items() if found.suffix == registry.YAML}
+    tables = {folder: found for folder, found in registry.FOLDERS.items() if found.suffix != registry.PYTHON}
     assert {path.name for path in (ROOT / "configs").iterdir()} <= tables.keys()
-    assert {path.suffix for path in (ROOT / "configs").rglob("*") if path.is_file()} == {registry.YAML}
+    assert {path.suffix for path in (ROOT / "configs").rglob("*") if path.is_file()} == {registry.YAML, registry.JSON}
 
 
 @pytest.mark.parametrize("folder", PYTHON_FOLDERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from archsim.base.errors import ConfigError
 from archsim.frontend.catalogue import ImportOptions
 from archsim.graph.lowering.lower import LoweredModel
 from archsim.spec.locate import config_files
@@ -16,7 +17,12 @@ def load(path: Path, asked: ImportOptions) -> LoweredModel:
     """See ``archsim.frontend.workload_yaml.load.import_workload_yaml``."""
     from archsim.frontend.workload_yaml.load import import_workload_yaml
 
-    return import_workload_yaml(path, batch=asked.batch, parameters=asked.parameters, lookups=asked.lookups)
+    sizes: dict[str, int] = {}
+    for key, value in asked.parameters.items():
+        if isinstance(value, str):
+            raise ConfigError(f"{path}: parameter {key}: found '{value}'; allowed whole numbers")
+        sizes[key] = value
+    return import_workload_yaml(path, batch=asked.batch, parameters=sizes, lookups=asked.lookups)
 
 
 def models() -> dict[str, Path]:

@@ -163,6 +163,7 @@ _SCHEMA_OF = {
     "technology": "'show schema technology'",
     "accelerators": "'show schema chip'",
     "workloads": "'show schema workload'",
+    "models": "docs/transformers.md",
     "dram": "'show schema dram_energy'",
     "links": "'show schema link'",
     "scenarios": "'show schema scenario'",

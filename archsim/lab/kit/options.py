@@ -80,16 +80,17 @@ def parse_lookups(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def parse_parameters(texts: Iterable[str]) -> dict[str, int]:
-    """``["seq=128"]``: sizes by parameter of a workload file; raises ConfigError for another form."""
-    found: dict[str, int] = {}
+def parse_parameters(texts: Iterable[str]) -> dict[str, int | str]:
+    """``["seq=128", "logits=last"]``: sizes and words by parameter of a model; raises ConfigError for another form."""
+    found: dict[str, int | str] = {}
     for text in texts:
         name, equals, size = (part.strip() for part in text.partition("="))
-        if not name or not equals or not (size.isascii() and size.isdigit()):
-            raise ConfigError(f"--parameter: found '{text}'; allowed NAME=NUMBER such as seq=128")
+        is_number = size.isascii() and size.isdigit()
+        if not name or not equals or not (is_number or re.fullmatch("[a-z_]+", size)):
+            raise ConfigError(f"--parameter: found '{text}'; allowed NAME=NUMBER such as seq=128, or a word")
         if name in found:
             raise ConfigError(f"--parameter {name}: given twice; allowed once")
-        found[name] = int(size)
+        found[name] = int(size) if is_number else size
     return found
 
 

@@ -53,7 +53,7 @@ class Job:
     gives the throughput; ``repeat``: exact, or steady: equal ones of these runs (see repetition), without ``warm``
     equal blocks of layers (see replay_blocks), are not simulated again, or auto: steady where that spares half of the
     layers of a single run and no mapping file is stated; ``lookups``: access patterns of nodes
-    that look rows up, by name; ``parameters``: of a workload file, by name; ``mapping``: a mapping file whose layers
+    that look rows up, by name; ``parameters``: of the model, by name; ``mapping``: a mapping file whose layers
     are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
     best is taken); ``workers``: processes that search; ``search``: the mapping search by its name, which draws by
     ``seed``; ``net``: what other objectives find is simulated too, and the best is kept (``archsim.lab.run.net``);
@@ -73,7 +73,7 @@ class Job:
     warm: int | None = None
     repeat: str = "exact"
     lookups: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int | str] = field(default_factory=dict)
     mapping: Path | None = None
     refine: int = 0
     workers: int = 1

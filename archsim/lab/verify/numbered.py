@@ -80,7 +80,7 @@ class NumberedModel:
 def load(asked: VerifyOptions, name: str, say: Progress = quiet) -> NumberedModel:
     """The model with numbers: those of its file, or drawn ones where the file only stands in for some."""
     say("reading the model")
-    _, path = find_model(name)
+    path = find_model(name).file
     job = asked.job
     lowered = imported(replace(job, model=name))
     graph = lowered.graph

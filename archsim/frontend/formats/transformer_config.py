@@ -1,0 +1,32 @@
+"""Transformer models from the config.json of their hub, those in ``configs/models`` by name; no weight is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from archsim.frontend.catalogue import ImportOptions
+from archsim.ir.graph import Graph
+from archsim.spec.locate import config_files
+
+SUFFIXES = (".json",)
+OPTIONS = ("batch", "parameters", "lookups", "phase")
+
+
+def load(path: Path, asked: ImportOptions) -> Graph:
+    """See ``archsim.frontend.transformers.families.read_model``."""
+    from archsim.frontend.transformers.families import read_model
+
+    name = "_".join(part for part in (asked.name or path.stem, asked.phase) if part)
+    return read_model(path, name, asked.parameters, asked.batch, asked.phase)
+
+
+def models() -> dict[str, Path]:
+    """The files in ``configs/models`` and in the folders of ``ARCHSIM_CONFIGS``."""
+    return config_files("models")
+
+
+def describe(path: Path) -> str:
+    """The ``description`` of the file."""
+    from archsim.frontend.transformers.families import describe
+
+    return describe(path)

@@ -1,0 +1,1 @@
+"""Transformer models from the config.json that Hugging Face keeps beside their weights."""

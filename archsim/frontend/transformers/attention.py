@@ -1,0 +1,79 @@
+"""Attention of a run over its own rows and over those of before, which lie in states.
+
+Keys and values of new rows are appended to the states, and what attends reads them from there. A layer that sees a
+window of W positions alone reads, behind older rows, no more than the window of its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from archsim.frontend.transformers.module_graph import ModuleGraph
+from archsim.frontend.transformers.run_shape import RunShape
+from archsim.ir.graph import OperatorAttribute
+
+ROWS_AXIS = 2  # of (batch, heads, rows, elements)
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionForm:
+    """How scores become shares. ``scale``: 0 for the root of a head's elements; ``softcap``: 0 for none; ``window``:
+    how many positions a row sees, its own among them, 0 for all before it."""
+
+    scale: float = 0.0
+    softcap: float = 0.0
+    window: int = 0
+
+    def attributes(self) -> dict[str, OperatorAttribute]:
+        """Of the node."""
+        stated = {"scale": self.scale, "softcap": self.softcap}
+        return {key: value for key, value in stated.items() if value}
+
+
+def causal_attention(
+    graph: ModuleGraph, name: str, run: RunShape, query: str, key: str, value: str, form: AttentionForm, bias: str = ""
+) -> str:
+    """(batch, heads, rows, elements): of new rows over all that each may see. ``key``, ``value``: of the new rows;
+    ``bias``: what is added to scores, '' for nothing, of a form without a window."""
+    every = [_appended(graph, run, f"{name}_{part}", new) for part, new in (("key", key), ("value", value))]
+    first = max(0, run.past + 1 - form.window) if form.window else 0
+    if first:
+        every = [
+            graph.cut(f"{name}_{part}_window", rows, ROWS_AXIS, first, run.keys)
+            for part, rows in zip(("key", "value"), every, strict=True)
+        ]
+    attributes, mask = form.attributes(), bias
+    if run.rows > 1 and 0 < form.window < run.keys - first:
+        mask = _window_mask(graph, run, first, form.window)
+    elif run.rows > 1:
+        attributes |= {"is_causal": 1, **({"past": run.past - first} if run.past > first else {})}
+    return graph.add("Attention", name, query, *every, *((mask,) if mask else ()), **attributes)
+
+
+def full_attention(
+    graph: ModuleGraph, name: str, query: str, key: str, value: str, form: AttentionForm, bias: str = ""
+) -> str:
+    """(batch, heads, rows, elements): every row sees every key; ``bias``: what is added to scores, '' for nothing."""
+    return graph.add("Attention", name, query, key, value, *((bias,) if bias else ()), **form.attributes())
+
+
+def _appended(graph: ModuleGraph, run: RunShape, name: str, new: str) -> str:
+    """The rows of a state with the new ones behind those of before."""
+    batch, heads, _, width = graph.shape(new)
+    state = graph.state(f"{name}_cache", (batch, heads, run.context, width), ROWS_AXIS, run.past)
+    return graph.add("Append", f"{name}_append", state, new, axis=ROWS_AXIS, past=run.past)
+
+
+def _window_mask(graph: ModuleGraph, run: RunShape, first: int, window: int) -> str:
+    """Whether a row sees a key: row - window < key <= row; (rows, keys), made of numbers once for all layers."""
+    name = f"window_{window}"
+    if graph.made(name):
+        return name
+    rows = np.arange(run.past, run.keys).reshape(-1, 1)
+    with graph.top():
+        row, start = graph.numbers(f"{name}.rows", rows), graph.numbers(f"{name}.starts", rows - window)
+        keys = graph.numbers(f"{name}.keys", np.arange(first, run.keys))
+        behind = graph.add("GreaterOrEqual", f"{name}.behind", row, keys)
+        return graph.add("And", name, behind, graph.add("Less", f"{name}.near", start, keys))

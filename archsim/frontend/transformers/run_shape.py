@@ -1,0 +1,141 @@
+"""Which rows of a transformer are run: its phases and parameters.
+
+A model that writes one token after another has the phases prefill (``prompt`` rows at once, behind nothing) and decode
+(``width`` new rows behind ``past`` older ones, whose keys and values lie in memory). One step of decode is one graph.
+Where ``context`` alone is stated, decode is the step that fills it: past = context - tokens * width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
+
+PREFILL, DECODE, GENERATE = "prefill", "decode", "generate"
+PHASES = (PREFILL, DECODE)
+PROMPT = 2048  # rows, where neither the user nor the model's positions say another number
+LOGITS = ("all", "last")
+MOST_ROWS = 1 << 22
+DECODER = ("batch", "prompt", "tokens", "width", "context", "logits")  # parameters of a model that writes tokens
+ENCODER, SOURCE = ("batch", "prompt"), "source"
+
+
+@dataclass(frozen=True, slots=True)
+class RunShape:
+    """Of one run: ``rows`` new positions behind ``past`` older ones, of ``context`` for which there is room."""
+
+    batch: int
+    rows: int
+    past: int
+    context: int
+    last_only: bool
+    phase: str
+    source: int = 0  # rows of the encoder, where it is asked for them
+
+    @property
+    def keys(self) -> int:
+        """Positions that the last row sees."""
+        return self.past + self.rows
+
+
+class AskedShape:
+    """What the user asked of a model: ``parameters`` by name and a ``phase``, '' where none was named."""
+
+    def __init__(self, place: str, parameters: Mapping[str, int | str], batch: int | None, phase: str) -> None:
+        """``batch``: as an option of its own. Raises ConfigError where the parameter of this name is another."""
+        self.place, self._given, self.phase = place, dict(parameters), phase
+        if batch is not None and self._given.setdefault("batch", batch) != batch:
+            self.fail("batch", f"found {self._given['batch']}; --batch says {batch}")
+
+    def decoder(self, positions: int = 0, prompt: int = PROMPT, source: int = 0) -> RunShape:
+        """Of a model that writes tokens; ``positions``: for how many it has embeddings, 0 where others than these are
+        as good; ``prompt``, ``source``: rows of decoder and encoder where the user states none, 0 for no parameter."""
+        self._known((*DECODER, *((SOURCE,) if source else ())))
+        if self.phase == GENERATE:
+            raise NotBuiltError(f"{self.place}: the phase generate is not built yet; allowed {', '.join(PHASES)}")
+        phase = self.phase or PREFILL
+        if phase not in PHASES:
+            raise ConfigError(
+                f"{self.place}: has no phase '{phase}'{nearest(phase, PHASES)}; allowed {', '.join(PHASES)}"
+            )
+        free = min(prompt, positions or prompt)
+        found = self._decode(free, positions) if phase == DECODE else self._prefill(free)
+        if positions and found.context > positions:
+            raise ModelError(
+                f"{self.place}: parameter context: found {found.context}; the model has {positions} positions"
+            )
+        return replace(found, source=self._size(SOURCE, source) if source else 0)
+
+    def encoder(self, positions: int = 0) -> RunShape:
+        """Of a model that reads all rows at once."""
+        self.without_phases()
+        self._known(ENCODER)
+        rows = self._size("prompt", min(PROMPT, positions or PROMPT))
+        if positions and rows > positions:
+            self.fail("prompt", f"found {rows}; the model has {positions} positions")
+        return RunShape(self.batch, rows, 0, rows, False, "")
+
+    def images(self) -> int:
+        """How many images a model of images is given."""
+        self.without_phases()
+        self._known(("batch",))
+        return self.batch
+
+    @property
+    def batch(self) -> int:
+        """How many samples run together."""
+        return self._size("batch", 1)
+
+    def without_phases(self) -> None:
+        """Refuse a phase: the model has none."""
+        if self.phase:
+            raise ConfigError(f"{self.place}: has no phases; found '{self.phase}'; allowed the name alone")
+
+    def fail(self, key: str, message: str) -> NoReturn:
+        """Raise a ConfigError that names the parameter."""
+        raise ConfigError(f"{self.place}: parameter {key}: {message}")
+
+    def _prefill(self, free: int) -> RunShape:
+        for key in ("tokens", "width"):
+            if self._given.get(key, 1) != 1:
+                self.fail(key, f"found {self._given[key]}; allowed in the phase {DECODE}")
+        room = self._size("context", 0, low=0)
+        rows = self._size("prompt", min(free, room or free))
+        return self._checked(RunShape(self.batch, rows, 0, room or rows, self._last_only(), PREFILL))
+
+    def _decode(self, free: int, positions: int) -> RunShape:
+        if self._size("tokens", 1) > 1:
+            raise NotBuiltError(
+                f"{self.place}: parameter tokens: found {self._given['tokens']}; several steps are not built yet; "
+                "allowed 1, and width for several rows in one step"
+            )
+        width, room = self._size("width", 1), self._size("context", 0, low=0)
+        if positions:
+            free = min(free, positions - width)  # so that new rows have positions too
+        past = self._size("prompt", room - width if room else free, low=0)
+        return self._checked(RunShape(self.batch, width, past, room or past + width, self._last_only(), DECODE))
+
+    def _checked(self, found: RunShape) -> RunShape:
+        if found.past < 0 or found.keys > found.context:
+            needed = f"{found.past} older and {found.rows} new rows" if found.past > 0 else f"{found.rows} rows"
+            raise ModelError(f"{self.place}: parameter context: found {found.context}; has no room for {needed}")
+        return found
+
+    def _last_only(self) -> bool:
+        found = self._given.get("logits", LOGITS[0])
+        return found == LOGITS[1] if found in LOGITS else self.fail("logits", f"found {found}; allowed all, last")
+
+    def _size(self, key: str, default: int, low: int = 1) -> int:
+        found = self._given.get(key, default)
+        if isinstance(found, str) or (key in self._given and not low <= found <= MOST_ROWS):
+            self.fail(key, f"found {found}; allowed {low} to {MOST_ROWS}")
+        return found
+
+    def _known(self, known: Collection[str]) -> None:
+        for key in self._given:
+            if key not in known:
+                raise ConfigError(
+                    f"{self.place}: has no parameter '{key}' to set{nearest(key, known)}; known: {', '.join(known)}"
+                )

@@ -1,0 +1,206 @@
+"""config.json files: phases and parameters, what is refused, names of layers, and any file that is wrong."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archsim.base.errors import ArchsimError, ConfigError, ModelError, NotBuiltError
+from archsim.frontend.load import find_model, load_model
+from archsim.frontend.transformers.families import FAMILIES, read_model
+from archsim.frontend.transformers.t5 import buckets
+from archsim.ir.workload import Workload
+from tests.tools.small_transformers import SMALL, WHOLE, parameters, written
+
+
+def load(folder: Path, family: str, phase: str = "", asked: dict[str, Any] | None = None, **changes: Any) -> Workload:
+    """A small model; rows of a small run where nothing is asked."""
+    path = written(folder, family, **changes)
+    return load_model(f"{path}{phase}", parameters=parameters(family) if asked is None else asked)
+
+
+def layers(workload: Workload, ending: str) -> list[dict[str, int]]:
+    return [dict(layer.dims) for layer in workload.layers if layer.name.endswith(ending)]
+
+
+def test_each_family_has_a_small_one() -> None:
+    assert SMALL.keys() == FAMILIES.keys()
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_a_family_lowers(tmp_path: Path, family: str) -> None:
+    """Two layers in each of its phases; of decode every product has the rows of one token."""
+    found = load(tmp_path, family)
+    assert found.name == family and found.macs > 0
+    if family in WHOLE:
+        with pytest.raises(ConfigError, match="has no phases; found 'decode'"):
+            load(tmp_path, family, ":decode")
+        return
+    step = load(tmp_path, family, ":decode")
+    assert step.name == f"{family}_decode" and step.macs < found.macs
+    assert all(layer.dims["m"] == 1 for layer in step.layers if layer.op == "MatMul")
+    states = [tensor for tensor in step.tensors.values() if tensor.kind == "state" and tensor.view is None]
+    assert len(states) == (8 if family in ("whisper", "t5") else 4)
+
+
+def test_layers_are_called_by_module_paths(tmp_path: Path) -> None:
+    names = [layer.name for layer in load(tmp_path, "llama").layers if ".layers.1." in layer.name]
+    assert [name.removeprefix("model.layers.1.") for name in names] == [
+        "input_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.q_rotary",
+        "self_attn.k_rotary", "self_attn.attn_value_append", "self_attn.attn.scores", "self_attn.attn.causal",
+        "self_attn.attn.softmax", "self_attn.attn.context", "self_attn.o_proj", "self_attn.residual",
+        "post_attention_layernorm", "mlp.gate_proj", "mlp.up_proj", "mlp.act_fn.gated", "mlp.down_proj", "mlp.residual",
+    ]  # fmt: skip
+
+
+def test_windows_by_layer(tmp_path: Path) -> None:
+    """Gemma 2 slides in every other layer, the first one too: behind 8 older rows it reads 5 keys of 9."""
+    found = load(tmp_path, "gemma2", ":decode")
+    assert [dims["n"] for dims in layers(found, "attn.scores")] == [5, 9]
+    stated = load(tmp_path, "gemma2", ":decode", layer_types=["full_attention", "sliding_attention"])
+    assert [dims["n"] for dims in layers(stated, "attn.scores")] == [9, 5]
+    wide = load(tmp_path, "mistral", ":decode", {"prompt": 8, "width": 3})
+    assert [dims["n"] for dims in layers(wide, "attn.scores")] == [7, 7]  # three windows of 5, one behind the other
+
+
+@pytest.mark.parametrize(
+    ("family", "changes", "says"),
+    [
+        ("llama", {"model_type": "llamma"}, r"key 'model_type': found \"llamma\"; .*did you mean 'llama'"),
+        ("llama", {"hidden_size": None}, "key 'hidden_size' is missing"),
+        ("llama", {"hidden_size": "64"}, "key 'hidden_size': found \"64\"; allowed a whole number from 1"),
+        ("llama", {"hidden_size": True}, "key 'hidden_size': found true"),
+        ("llama", {"num_hidden_layers": 10**9}, "key 'num_hidden_layers': found 1000000000; allowed .* to 1024"),
+        ("llama", {"num_key_value_heads": 3}, "key 'num_key_value_heads': found 3; allowed a divisor of 4"),
+        ("llama", {"rms_norm_eps": 0}, "key 'rms_norm_eps': found 0; allowed a number above 0"),
+        ("llama", {"hidden_act": "silly"}, "key 'hidden_act': found \"silly\"; .*did you mean 'silu'"),
+        ("llama", {"clip_qkv": 8.0}, "key 'clip_qkv' is not known here"),
+        ("llama", {"quantization_config": {"bits": 4}}, "key 'quantization_config' is not read yet"),
+        ("llama", {"rope_scaling": {"type": "longrope"}}, "key 'rope_scaling.type': found \"longrope\"; allowed def"),
+        ("llama", {"rope_scaling": {"rope_type": "linear"}}, "key 'rope_scaling.factor' is missing"),
+        ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 2, "x": 1}}, "key 'rope_scaling.x' is not known"),
+        ("llama", {"architectures": ["LlamaModel"]}, "key 'architectures': .*; allowed one that ends in ForCausalLM"),
+        ("llama", {"pretraining_tp": 2}, "key 'pretraining_tp': found 2; allowed 1"),
+        ("gemma2", {"layer_types": ["full_attention"]}, "key 'layer_types': .*; allowed 2 of full_attention, sliding"),
+        ("phi3", {"partial_rotary_factor": 0.5}, "key 'partial_rotary_factor': found 0.5; allowed 1.0"),
+        ("mixtral", {"num_experts_per_tok": 9}, "key 'num_experts_per_tok': found 9; allowed .* from 1 to 4"),
+        ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "key 'scale_attn_by_inverse_layer_idx': found true"),
+        ("bert", {"position_embedding_type": "relative_key"}, "key 'position_embedding_type': found"),
+        ("vit", {"patch_size": 7}, "key 'patch_size': found 7; allowed a divisor of 32"),
+        ("whisper", {"scale_embedding": True}, "key 'scale_embedding': found true; allowed false"),
+        ("t5", {"feed_forward_proj": "gelu"}, "key 'feed_forward_proj': found \"gelu\"; allowed relu, gated-gelu"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(tmp_path: Path, family: str, changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(ModelError, match=rf"{family}\.json: {says}"):
+        load(tmp_path, family, **changes)
+
+
+@pytest.mark.parametrize(
+    ("family", "phase", "asked", "error", "says"),
+    [
+        ("llama", ":generate", {}, NotBuiltError, "the phase generate is not built yet; allowed prefill, decode"),
+        ("llama", ":decod", {}, ConfigError, "has no phase 'decod'.*did you mean 'decode'"),
+        ("llama", ":decode", {"tokens": 4}, NotBuiltError, "parameter tokens: found 4; several steps are not built"),
+        ("llama", "", {"width": 4}, ConfigError, "parameter width: found 4; allowed in the phase decode"),
+        ("llama", "", {"prompt": 8, "context": 7}, ModelError, "parameter context: found 7; has no room for 8 rows"),
+        ("llama", ":decode", {"prompt": 8, "context": 8}, ModelError, "context: found 8; .*8 older and 1 new rows"),
+        ("llama", "", {"logits": "some"}, ConfigError, "parameter logits: found some; allowed all, last"),
+        ("llama", "", {"prompt": 0}, ConfigError, "parameter prompt: found 0; allowed 1 to"),
+        ("llama", "", {"seq": 8}, ConfigError, "has no parameter 'seq' to set.*; known: batch, prompt, tokens"),
+        ("gpt2", "", {"prompt": 33}, ModelError, "parameter context: found 33; the model has 32 positions"),
+        ("bert", "", {"prompt": 33}, ConfigError, "parameter prompt: found 33; the model has 32 positions"),
+        ("vit", "", {"prompt": 8}, ConfigError, "has no parameter 'prompt'"),
+    ],
+)
+def test_what_may_not_be_asked(
+    tmp_path: Path, family: str, phase: str, asked: dict[str, Any], error: type[ArchsimError], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        load(tmp_path, family, phase, asked)
+
+
+def test_a_phase_of_a_model_without_phases(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"has no phase to set; allowed for files ending in \.json"):
+        load_model("resnet50:decode")
+    assert find_model("llama3-8b:decode")[::2] == ("llama3_8b", "decode")
+    file = written(tmp_path, "llama")
+    assert find_model(f"{file}:decode") == ("", file, "decode") and find_model(file) == ("", file, "")
+
+
+def test_the_batch_is_an_option_and_a_parameter(tmp_path: Path) -> None:
+    path = written(tmp_path, "llama")
+    assert load_model(path, batch=3, parameters={"prompt": 4}).batch == 3
+    with pytest.raises(ConfigError, match="parameter batch: found 2; --batch says 3"):
+        load_model(path, batch=3, parameters={"batch": 2})
+
+
+def test_last_logits_alone(tmp_path: Path) -> None:
+    every, last = load(tmp_path, "llama"), load(tmp_path, "llama", asked={"prompt": 8, "logits": "last"})
+    assert every.macs - last.macs == 7 * 64 * 48
+
+
+def test_a_head_that_is_not_run_is_said(tmp_path: Path) -> None:
+    found = load(tmp_path, "bert", architectures=["BertForMaskedLM"])
+    assert "BertForMaskedLM" in " ".join(found.warnings)
+    assert not load(tmp_path, "bert", architectures=["BertModel"]).warnings
+
+
+def test_buckets_of_distances() -> None:
+    """Of T5's 32 both ways: 16 for each, 8 near ones of one distance each; the last from 128 on."""
+    found = buckets(np.array([0, -1, -7, -8, -15, -127, -128, -5000, 1, 7, 8, 5000]), True, 32, 128)
+    assert found.tolist() == [0, 1, 7, 8, 9, 15, 15, 15, 17, 23, 24, 31]
+    assert buckets(np.array([3, 0, -15, -16, -5000]), False, 32, 128).tolist() == [0, 0, 15, 16, 31]
+
+
+def test_a_graph_is_made_in_milliseconds() -> None:
+    """Of 32 layers, once modules are loaded: the least of several, in CPU time; ten times what is promised."""
+    name, path, _ = find_model("llama3_8b")
+    spent = []
+    for _ in range(4):
+        start = time.process_time()
+        read_model(path, name, {})
+        spent.append(time.process_time() - start)
+    assert min(spent) < 0.1
+
+
+ANYTHING = st.one_of(
+    st.none(), st.booleans(), st.integers(-(10**30), 10**30), st.integers(0, 70), st.floats(), st.text(max_size=4),
+    st.lists(st.integers(0, 3), max_size=3),
+    st.dictionaries(st.sampled_from(["type", "factor", "x"]), st.integers(0, 9)),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(family=st.sampled_from(sorted(SMALL)), draw=st.data())
+def test_any_other_file_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, family: str, draw: st.DataObject
+) -> None:
+    """Keys of other types, sizes and kinds, and keys that are not there, raise this project's errors alone."""
+    keys = draw.draw(
+        st.lists(st.sampled_from([*SMALL[family], "rope_scaling", "sliding_window", "layer_types"]), max_size=2)
+    )
+    changes = {key: draw.draw(ANYTHING, label=key) for key in keys}
+    path = tmp_path_factory.mktemp("mutated") / "config.json"
+    path.write_text(json.dumps({**SMALL[family], **changes}))
+    try:
+        read_model(path, "m", parameters(family), phase=draw.draw(st.sampled_from(["", "decode"])))
+    except ArchsimError as error:
+        assert str(path) in str(error) or "module '" in str(error) or "node '" in str(error)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "3", '{"a": NaN', '{"model_type": null}', "[" * 5000, "\x00", "1" * 9999]
+)
+def test_what_is_no_config(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(ModelError, match=r"config\.json"):
+        load_model(path)
