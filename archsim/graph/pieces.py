@@ -47,7 +47,7 @@ class Pieces:
         Returns what it writes."""
         node = GraphNode(name, op, inputs, (output or self.free(name),), attributes)
         read = tuple(self.values[each] if each else None for each in inputs)
-        (shape,) = family(node).shapes(node, read)
+        shape, *_ = family(node).shapes(node, read)
         constant = all(value is None or value.constant for value in read)
         kind = "constant" if constant else "activation"
         self.values[node.outputs[0]] = GraphValue(node.outputs[0], shape, kind)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ Array = npt.NDArray[Any]
 X = random(2, 4, 7, 6)
 POSITIVE = np.abs(random(3, 5)) + np.float32(0.1)
 FLAT = random(3, 5)
+
+HALVES = np.asarray([[0, 1], [1, 1], [1, 1], [1, 0], [1, 0]], np.float32)  # weights of what lies outside are 0
 
 
 def ints(*numbers: int) -> Array:
@@ -51,6 +54,10 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("Conv", {"group": 4, "auto_pad": "SAME_LOWER", "strides": [2, 2]}, [X, random(8, 1, 2, 2)]),
     ("Conv", {"pads": [1, 1]}, [random(2, 3, 9), random(4, 3, 3), random(4)]),
     ("Conv", {}, [random(1, 2, 4, 4, 4), random(3, 2, 2, 3, 2)]),
+    ("ConvTranspose", {"strides": [2, 2]}, [X, random(4, 3, 2, 2), random(3)]),
+    ("ConvTranspose", {"strides": [2, 3], "pads": [1, 0, 0, 1], "output_padding": [1, 0]}, [X, random(4, 3, 4, 3)]),
+    ("ConvTranspose", {"strides": [2, 2], "auto_pad": "SAME_UPPER"}, [X, random(4, 3, 3, 3), random(3)]),
+    ("Fold", {"kernel": [3, 2], "strides": [2, 3], "steps": [3, 4]}, [random(2, 3, 6, 8), random(3)]),
     ("Gemm", {"alpha": 0.5, "beta": 2.0, "transA": 1}, [random(4, 3), random(4, 5), random(5)]),
     ("Gemm", {"transB": 1}, [random(3, 4), random(5, 4)]),
     ("QuantizeLinear", {}, [X, np.float32(0.01), np.int8(3)]),
@@ -99,6 +106,13 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
         {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
         [X, None, None, ints(2, 4, 14, 18)],
     ),
+    ("Resize", {"mode": "linear"}, [X, None, np.asarray([1, 1, 2, 3], np.float32)]),
+    (
+        "Resize",
+        {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+        [X, None, None, ints(2, 4, 10, 4)],
+    ),
+    ("Interpolate", {"axis": 2, "rows": [-1, 0, 2, 6, 6]}, [X, np.abs(random(5, 2)) * HALVES]),
     ("ReduceSum", {"keepdims": 0}, [X, ints(1, -1)]),
     ("ReduceMean", {"keepdims": 1}, [X, ints(2, 3)]),
     ("ReduceMax", {"keepdims": 0}, [X, ints(0)]),
@@ -145,6 +159,33 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     *[(op, {}, [POSITIVE]) for op in ("Log", "Sqrt", "Reciprocal")],
     *[(op, {}, [FLAT]) for op in _UNARY],
 ]
+
+
+def interpolated(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Array]:
+    """Two neighbours of each position along the axis, times their weights."""
+    data, weights = np.moveaxis(np.asarray(arrays[0]), attributes["axis"], 0), np.asarray(arrays[1])
+    padded = np.concatenate([0 * data[:1], data, 0 * data[:1]])
+    rows = [w[0] * padded[row + 1] + w[1] * padded[row + 2] for row, w in zip(attributes["rows"], weights, strict=True)]
+    return [np.moveaxis(np.stack(rows), 0, attributes["axis"])]
+
+
+def folded(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Array]:
+    """Windows side by side, each added where it belongs."""
+    data, bias = np.asarray(arrays[0]), np.asarray(arrays[1])
+    (high, wide), (down, right) = attributes["kernel"], attributes["strides"]
+    steps = attributes["steps"]
+    out = np.zeros((*data.shape[:2], steps[0] * down + high, steps[1] * right + wide), data.dtype)
+    for row, column in np.ndindex(data.shape[2] // high, data.shape[3] // wide):
+        window = data[:, :, row * high : row * high + high, column * wide : column * wide + wide]
+        out[:, :, row * down : row * down + high, column * right : column * right + wide] += window
+    return [out[:, :, : steps[0] * down, : steps[1] * right] + bias[:, None, None]]
+
+
+# Operators of this project alone, which no runtime has: their formulas, written out.
+OWN: dict[str, Callable[[dict[str, Any], list[Array | None]], list[Array]]] = {
+    "Interpolate": interpolated,
+    "Fold": folded,
+}
 
 
 def neutral(op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str]) -> GraphNode:
