@@ -26,7 +26,7 @@ SIDES = [("Pow", {}, [POSITIVE, FLAT]), ("Where", {}, [FLAT > 0, np.float32(0), 
 
 def lines(op: str, attributes: dict[str, Any], arrays: list[Array | None]) -> list[str]:
     """The layers that a node becomes, one line each."""
-    outputs = ["o0", "o1"] if op == "Split" else ["o0"]
+    outputs = ["o0", "o1"] if op in ("Split", "TopK") else ["o0"]
     held = {f"i{at}": array for at, array in enumerate(arrays) if array is not None}
     values = {
         name: GraphValue(name, array.shape, "constant" if at else "input", str(array.dtype), array if at else None)

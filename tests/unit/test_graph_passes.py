@@ -15,7 +15,17 @@ from archsim.graph.passes.infer import infer
 from archsim.graph.passes.lookups import _with_pattern
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 
-PATTERNS = ("attention", "conv_transpose", "gelu", "pad_conv", "rms_norm", "rotary", "safe_softmax", "swish")
+PATTERNS = (
+    "attention",
+    "conv_transpose",
+    "gather_elements",
+    "gelu",
+    "pad_conv",
+    "rms_norm",
+    "rotary",
+    "safe_softmax",
+    "swish",
+)
 TREE = ("infer", "resize", "alias", *PATTERNS, "product_scale", "fuse", "lookups")
 SAME = "def run(graph, options): return graph\n"
 
@@ -43,10 +53,10 @@ def test_order_of_the_tree() -> None:
     [
         ('AFTER = ("infer",)', 1),
         ("AFTER = ()", 1),  # shapes are known to every pass
-        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 6),
-        ('AFTER = ("alias",)', 6),
-        ('AFTER = ("product_scale",)', 13),
-        ('AFTER = ("lookups",)', 14),
+        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 7),
+        ('AFTER = ("alias",)', 7),
+        ('AFTER = ("product_scale",)', 14),
+        ('AFTER = ("lookups",)', 15),
         ('AFTER = ()\nBEFORE = ("alias",)', 1),
     ],
 )
@@ -72,7 +82,7 @@ def test_passes_of_one_round_run_by_name(passes: Path) -> None:
         ('AFTER = ()\nBEFORE = ("nothing",)', "names the graph pass 'nothing'"),
         (
             'AFTER = ("fuse",)\nBEFORE = ("alias",)',
-            "'alias', 'attention', 'conv_transpose', 'fuse', 'gelu', .*'swish' wait for one another",
+            "'alias', 'attention', 'conv_transpose', 'fuse', 'gather_elements', 'gelu', .*'swish' wait for one another",
         ),
         ('AFTER = ()\nBEFORE = ("infer",)', "wait for one another"),
         ('AFTER = "fuse"', "AFTER is 'fuse', which is no tuple"),
