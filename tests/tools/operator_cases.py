@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnxruntime
 from onnx import TensorProto, helper
 
 from archsim.ir.graph import GraphNode
@@ -24,6 +25,17 @@ def ints(*numbers: int) -> Array:
     return np.asarray(numbers, np.int64)
 
 
+def ints32(*numbers: int) -> Array:
+    return np.asarray(numbers, np.int32)
+
+
+MS = "com.microsoft."
+ROWS = random(2, 6, 8)
+TABLES = [random(16, 4), random(16, 4, seed=1)]
+OLDER = [random(2, 2, 3, 4), random(2, 2, 3, 4, seed=1)]
+GROUPED = [random(2, 6, 64), random(2, 6, 32), random(2, 6, 32, seed=1)]
+PAST = [random(2, 2, 3, 16), random(2, 2, 3, 16, seed=1)]
+WIDE = [random(16, 8), random(16, 8, seed=1)]
 _UNARY = (
     "Abs",
     "Ceil",
@@ -130,6 +142,44 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("RotaryEmbedding", {"num_heads": 3}, [random(2, 6, 24), random(2, 6, 4), random(2, 6, 4)]),
     ("RotaryEmbedding", {"num_heads": 3, "interleaved": 1}, [random(2, 6, 24), random(2, 6, 4), random(2, 6, 4)]),
     ("Attention", {"is_causal": 1}, [random(1, 4, 3, 8), random(1, 2, 3, 8), random(1, 2, 3, 6)]),
+    ("SimplifiedLayerNormalization", {"axis": -1, "epsilon": 1e-5}, [ROWS, random(8)]),
+    (f"{MS}SkipLayerNormalization", {"epsilon": 1e-5}, [ROWS, 2 * ROWS + 1, random(8), random(8, seed=1)]),
+    (f"{MS}SkipLayerNormalization", {}, [ROWS, ROWS + 1, random(8), random(8, seed=1), random(8, seed=2)]),
+    (f"{MS}SkipSimplifiedLayerNormalization", {"epsilon": 1e-5}, [ROWS, ROWS + 1, random(8)]),
+    (f"{MS}SkipSimplifiedLayerNormalization", {"epsilon": 1e-5}, [ROWS, ROWS + 1, random(8), random(8, seed=2)]),
+    (f"{MS}BiasGelu", {}, [ROWS, random(8)]),
+    (f"{MS}FastGelu", {}, [ROWS]),
+    (f"{MS}FastGelu", {}, [ROWS, random(8)]),
+    (f"{MS}QuickGelu", {"alpha": 1.702}, [ROWS]),
+    (f"{MS}RotaryEmbedding", {}, [random(2, 3, 6, 8), ints(2), *TABLES]),
+    (f"{MS}RotaryEmbedding", {"interleaved": 1}, [random(2, 6, 24), np.arange(12).reshape(2, 6), *TABLES]),
+    (f"{MS}MultiHeadAttention", {"num_heads": 2}, [ROWS, ROWS + 1, ROWS - 1]),
+    (
+        f"{MS}MultiHeadAttention",
+        {"num_heads": 2, "unidirectional": 1, "scale": 0.3},
+        [ROWS, ROWS + 1, ROWS - 1, random(24)],
+    ),
+    (
+        f"{MS}MultiHeadAttention",
+        {"num_heads": 2},
+        [ROWS, ROWS + 1, ROWS - 1, None, None, random(2, 2, 6, 9), *OLDER],
+    ),
+    (f"{MS}GroupQueryAttention", {"num_heads": 4, "kv_num_heads": 2}, [*GROUPED, None, None, ints32(5, 5), ints32(6)]),
+    (
+        f"{MS}GroupQueryAttention",
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "scale": 0.2},
+        [*GROUPED, None, None, ints32(5, 5), ints32(6), *WIDE],
+    ),
+    (
+        f"{MS}GroupQueryAttention",
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "rotary_interleaved": 1},
+        [*(each[:, :1] for each in GROUPED), *PAST, ints32(3, 3), ints32(4), *WIDE],
+    ),
+    (
+        f"{MS}MatMulNBits",
+        {"K": 32, "N": 3, "bits": 4, "block_size": 16},
+        [random(2, 32), np.arange(48, dtype=np.uint8).reshape(3, 2, 8) * 5, random(6)],
+    ),
     ("Identity", {}, [X]),
     ("Dropout", {}, [X]),
     ("ConstantOfShape", {"value": helper.make_tensor("v", TensorProto.FLOAT, [1], [2.5])}, [ints(2, 3)]),
@@ -190,6 +240,32 @@ OWN: dict[str, Callable[[dict[str, Any], list[Array | None]], list[Array]]] = {
     "Interpolate": interpolated,
     "Fold": folded,
 }
+
+
+def outputs_of(op: str) -> list[str]:
+    """The outputs that a case has."""
+    if op in (f"{MS}MultiHeadAttention", f"{MS}GroupQueryAttention"):
+        return ["o0", "o1", "o2"]  # without the last two the runtime takes no older keys
+    return ["o0", "o1"] if op in ("Split", "TopK") else ["o0"]
+
+
+def in_runtime(
+    op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str], opset: int = 20
+) -> list[Array]:
+    """What ONNX Runtime makes of one operator, of its own domain too."""
+    names = [f"i{at}" if array is not None else "" for at, array in enumerate(arrays)]
+    fed = {name: np.asarray(array) for name, array in zip(names, arrays, strict=True) if name}
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in fed.items()
+    ]
+    made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs if name]
+    domain = "com.microsoft" if op.startswith(MS) else ""
+    node = helper.make_node(op.removeprefix(MS), names, outputs, domain=domain, **attributes)
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(helper.make_graph([node], "one", inputs, made), opset_imports=opsets, ir_version=10)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return [np.asarray(each) for each in session.run(None, fed)]
 
 
 def neutral(op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str]) -> GraphNode:
