@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from archsim.graph.sort import live, topological
-from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute
+from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, UnsupportedError
 from archsim.ops.kit.catalogue import family
 
 
@@ -25,6 +25,14 @@ class Pieces:
     def __post_init__(self) -> None:
         """Begin with the values of the graph."""
         self.values = dict(self.graph.values)
+
+    def takes(self, node: GraphNode) -> bool:
+        """Whether a node of the graph is of a form that has a rule; one that has none is left as it is."""
+        try:
+            family(node).shapes(node, self.graph.inputs_of(node))
+        except UnsupportedError:
+            return False
+        return True
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Of a value of the graph, or of one made here."""

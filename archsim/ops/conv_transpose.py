@@ -98,6 +98,7 @@ def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One matmul layer, of windows side by side."""
     data, weights, out = node.inputs[0], node.inputs[1], node.outputs[0]
     shape, kernel, groups = build.shape(data), build.shape(weights), node.integer("group", 1)
+    spread_of(node, shape, kernel[2:])  # refuses what was not taken apart
     spatial, taps = SPATIAL[-(len(shape) - 2) :], KERNEL[-(len(shape) - 2) :]
     extents = {"n": shape[0], **({"g": groups} if groups > 1 else {}), **dict(zip(spatial, shape[2:], strict=True))}
     extents |= {"k": kernel[1], "c": kernel[0] // groups, **dict(zip(taps, kernel[2:], strict=True))}

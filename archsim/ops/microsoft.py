@@ -81,7 +81,8 @@ def _name(node: GraphNode, place: int) -> str:
 
 
 def lower(node: GraphNode, build: WorkloadBuilder) -> None:
-    """Of what is not taken apart."""
+    """Of what is not taken apart: refused."""
+    shapes(node, build.graph.inputs_of(node))
     bits, block = node.integer("bits", 4), node.integer("block_size", 0)
     node.unsupported(
         f"has weights of {bits} bits in blocks of {block} with a scale each, which no tensor here can hold"

@@ -19,7 +19,7 @@ def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with windows of every transposed convolution side by side."""
     pieces = Pieces(graph)
     for node in graph.nodes:
-        if node.op == "ConvTranspose":
+        if node.op == "ConvTranspose" and pieces.takes(node):
             spread = spread_of(node, graph.shape(node.inputs[0]), graph.shape(node.inputs[1])[2:])
             if not spread.is_side_by_side(graph.shape(node.inputs[0])[2:]):
                 _take_apart(pieces, node, spread)

@@ -20,7 +20,7 @@ def run(graph: Graph, options: PassOptions) -> Graph:
     pieces = Pieces(graph)
     for node in graph.nodes:
         take_apart = _RULES.get(node.op)
-        if take_apart is not None:
+        if take_apart is not None and pieces.takes(node):
             pieces.gone.add(node.name)
             take_apart(pieces, node)
     return pieces.done()

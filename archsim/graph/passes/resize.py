@@ -18,7 +18,7 @@ def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with Interpolate nodes in the place of each linear Resize."""
     pieces = Pieces(graph)
     for node in graph.nodes:
-        if node.op == "Resize" and node.text("mode", "nearest") == "linear":
+        if node.op == "Resize" and node.text("mode", "nearest") == "linear" and pieces.takes(node):
             _take_apart(pieces, node)
     return pieces.done()
 
