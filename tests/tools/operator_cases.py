@@ -139,6 +139,7 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("TopK", {"largest": 0}, [FLAT, ints(5)]),
     ("RotaryEmbedding", {}, [random(2, 3, 6, 8), random(2, 6, 4), random(2, 6, 4)]),
     ("RotaryEmbedding", {"interleaved": 1}, [random(2, 3, 6, 8), random(2, 6, 4), random(2, 6, 4)]),
+    ("RotaryEmbedding", {}, [random(2, 3, 6, 8), *TABLES, np.arange(12).reshape(2, 6) + 3]),
     ("RotaryEmbedding", {"num_heads": 3}, [random(2, 6, 24), random(2, 6, 4), random(2, 6, 4)]),
     ("RotaryEmbedding", {"num_heads": 3, "interleaved": 1}, [random(2, 6, 24), random(2, 6, 4), random(2, 6, 4)]),
     ("Attention", {"is_causal": 1}, [random(1, 4, 3, 8), random(1, 2, 3, 8), random(1, 2, 3, 6)]),

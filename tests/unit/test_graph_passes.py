@@ -26,7 +26,7 @@ PATTERNS = (
     "safe_softmax",
     "swish",
 )
-TREE = ("infer", "microsoft", "resize", "alias", *PATTERNS, "product_scale", "fuse", "lookups")
+TREE = ("infer", "microsoft", "resize", "rotary_positions", "alias", *PATTERNS, "product_scale", "fuse", "lookups")
 SAME = "def run(graph, options): return graph\n"
 
 
@@ -53,10 +53,10 @@ def test_order_of_the_tree() -> None:
     [
         ('AFTER = ("infer",)', 2),
         ("AFTER = ()", 2),  # shapes are known to every pass
-        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 8),
-        ('AFTER = ("alias",)', 8),
-        ('AFTER = ("product_scale",)', 15),
-        ('AFTER = ("lookups",)', 16),
+        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 9),
+        ('AFTER = ("alias",)', 9),
+        ('AFTER = ("product_scale",)', 16),
+        ('AFTER = ("lookups",)', 17),
         ('AFTER = ()\nBEFORE = ("alias",)', 2),
     ],
 )
