@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from archsim.graph.sort import live, topological
-from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute
+from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, UnsupportedError
 from archsim.ops.kit.catalogue import family
 
 
@@ -25,6 +25,14 @@ class Pieces:
     def __post_init__(self) -> None:
         """Begin with the values of the graph."""
         self.values = dict(self.graph.values)
+
+    def takes(self, node: GraphNode) -> bool:
+        """Whether a node of the graph is of a form that has a rule; one that has none is left as it is."""
+        try:
+            family(node).shapes(node, self.graph.inputs_of(node))
+        except UnsupportedError:
+            return False
+        return True
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Of a value of the graph, or of one made here."""
@@ -47,7 +55,7 @@ class Pieces:
         Returns what it writes."""
         node = GraphNode(name, op, inputs, (output or self.free(name),), attributes)
         read = tuple(self.values[each] if each else None for each in inputs)
-        (shape,) = family(node).shapes(node, read)
+        shape, *_ = family(node).shapes(node, read)
         constant = all(value is None or value.constant for value in read)
         kind: Literal["constant", "activation"] = "constant" if constant else "activation"
         sources = {source for value in read if constant and value is not None for source in value.sources}

@@ -145,7 +145,9 @@ class Layer:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates: product of all dims of a matmul (padding counts), 0 otherwise."""
+        """Multiply-accumulates: product of all dims of a matmul (padding counts), of the host what its layer states."""
+        if self.kind == "host":
+            return int(str(self.attributes.get("macs", 0)))
         return prod(self.dims.values()) if self.kind == "matmul" else 0
 
     @property

@@ -1,6 +1,7 @@
 """Single elements picked by an array of indices: of constants alone, as exporters write them to build position tables.
 
-Picking elements of values that are known only when the model runs has no rule, since where they lie is not known.
+Whole rows picked by computed indices are a Gather (archsim/graph/passes/gather_elements.py). Picking single elements
+of values that are known only when the model runs has no rule, since where they lie is not known.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from archsim.ir.graph import Array, GraphNode, Inputs, Shape
+from archsim.ops.kit.builder import WorkloadBuilder
 from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.rounding import moved
 
@@ -16,14 +18,17 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """GatherElements: that of the indices; GatherND: their axes but the last, and the axes that they leave whole."""
     data, indices = inputs
     assert data is not None and indices is not None
-    if not (data.constant and indices.constant):
-        node.unsupported("picks elements of what is known only when the model runs")
     if node.op == "GatherElements":
         return (indices.shape,)
     shared = node.integer("batch_dims", 0)
     if not indices.shape or shared + indices.shape[-1] > len(data.shape):
         node.fail(f"indices of shape {list(indices.shape)} do not fit data of shape {list(data.shape)}")
     return ((*indices.shape[:-1], *data.shape[shared + indices.shape[-1] :]),)
+
+
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
+    """Refused."""
+    node.unsupported("picks elements of what is known only when the model runs")
 
 
 def reference(node: GraphNode, data: Array, indices: Array) -> tuple[Array, ...]:
@@ -48,4 +53,4 @@ def _along(data: Array, indices: Array, axis: int) -> Array:
     return np.asarray(data[tuple(places)])
 
 
-FAMILY = OperatorFamily(("GatherElements", "GatherND"), shapes, reference, arity=2, rounding=moved)
+FAMILY = OperatorFamily(("GatherElements", "GatherND"), shapes, reference, lower, arity=2, rounding=moved)

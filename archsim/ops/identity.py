@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from archsim.ir.graph import Array, GraphNode, Inputs, Shape, known_data
+from archsim.ops.kit.builder import WorkloadBuilder
 from archsim.ops.kit.family import OperatorFamily
 
 
@@ -18,9 +19,14 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     return (inputs[0].shape, inputs[0].shape)
 
 
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
+    """A view of the input: of what passes write after aliases are gone."""
+    build.view(node, node.outputs[0], lambda layout: layout)
+
+
 def reference(node: GraphNode, data: Array, *others: Array | None) -> tuple[Array, ...]:
     """The input itself, and an all-true mask."""
     return (data, np.ones(data.shape, bool))
 
 
-FAMILY = OperatorFamily(("Identity", "Dropout"), shapes, reference, result="alias", order="same")
+FAMILY = OperatorFamily(("Identity", "Dropout"), shapes, reference, lower, result="alias", order="same")

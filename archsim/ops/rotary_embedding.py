@@ -2,7 +2,8 @@
 
 With tables c and s of one number for each pair (or, what patterns of graphs have, one for each element):
 (x1, x2) -> (x1 * c - x2 * s, x2 * c + x1 * s), where x1 and x2 are the halves of a row, or its elements in turn
-(``interleaved``). Cost: 3 passes, two products and the exchange of pairs. Rows are not tiled.
+(``interleaved``). Tables by position are looked up first (archsim/graph/passes/rotary_positions.py). Cost: 3 passes,
+two products and the exchange of pairs. Rows are not tiled.
 """
 
 from __future__ import annotations
@@ -46,8 +47,6 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input."""
     source, cos, sin = inputs[:3]
     assert source is not None and cos is not None and sin is not None
-    if len(inputs) > 3 and inputs[3] is not None:
-        node.unsupported("looks its tables up by position_ids")
     row = _row(node, source.shape)
     rotated = node.integer("rotary_embedding_dim", 0)
     if rotated not in (0, row.width):
@@ -88,6 +87,7 @@ def _outer(table: Shape, shape: Shape, outer: tuple[str, ...], row: Row) -> tupl
 def reference(node: GraphNode, data: Array, cos: Array, sin: Array, *positions: Array | None) -> tuple[Array, ...]:
     """By definition, in double precision."""
     row, interleaved = _row(node, data.shape), bool(node.integer("interleaved", 0))
+    cos, sin = _at(cos, positions), _at(sin, positions)
     heads = _paired(data.astype(np.float64).reshape(*data.shape[:-1], row.heads, row.width), interleaved)
     tables = [_table(table, data.shape, interleaved, row.width) for table in (cos, sin)]
     turned = _turned(heads, tables[0], tables[1], -2)
@@ -98,11 +98,17 @@ def reference(node: GraphNode, data: Array, cos: Array, sin: Array, *positions: 
 def rounding(node: GraphNode, data: Array, cos: Array, sin: Array, *positions: Array | None) -> Sums:
     """Two products that are added up."""
     row, interleaved = _row(node, data.shape), bool(node.integer("interleaved", 0))
+    cos, sin = _at(cos, positions), _at(sin, positions)
     heads = _paired(np.abs(data).reshape(*data.shape[:-1], row.heads, row.width), interleaved)
     tables = [np.abs(_table(table, data.shape, interleaved, row.width)) for table in (cos, sin)]
     total = heads * tables[0] + np.flip(heads, -2) * tables[1]
     back = np.swapaxes(total, -1, -2) if interleaved else total
     return Sums(back.reshape(data.shape), EPILOGUE + 2)
+
+
+def _at(table: Array, positions: tuple[Array | None, ...]) -> Array:
+    """The table's rows at the positions, where there are any."""
+    return table[positions[0]] if positions and positions[0] is not None else table
 
 
 def _row(node: GraphNode, shape: Shape) -> Row:

@@ -70,11 +70,17 @@ class Lifetime:
     last: int
 
 
+def host_written(workload: Workload, base: Mapping[str, str]) -> frozenset[str]:
+    """Base tensors that the host writes, whose bytes the Program finds there as it finds its inputs."""
+    return frozenset(base[layer.output.tensor] for layer in workload.layers if layer.kind == "host")
+
+
 def lifetimes(workload: Workload, base: Mapping[str, str]) -> dict[str, Lifetime]:
-    """Lifetime of every base tensor; inputs and weights live from before the start, graph outputs to the end, states
-    from before it to the end."""
+    """Lifetime of every base tensor; inputs, weights and what the host writes live from before the start, graph outputs
+    to the end, states from before it to the end.
+    """
     found: dict[str, Lifetime] = {}
-    end = len(workload.layers)
+    end, hosted = len(workload.layers), host_written(workload, base)
     for index, layer in enumerate(workload.layers):
         for operand in (*layer.inputs, layer.output):
             name = base[operand.tensor]
@@ -84,8 +90,9 @@ def lifetimes(workload: Workload, base: Mapping[str, str]) -> dict[str, Lifetime
         owner = base[name]
         if owner not in found:
             continue
-        if tensor.kind in ("input", "weight", "state"):
-            found[owner] = Lifetime(-1, found[owner].last if tensor.kind == "input" else end)
+        if tensor.kind in ("input", "weight", "state") or owner in hosted:
+            lasting = tensor.kind in ("weight", "output", "state")
+            found[owner] = Lifetime(-1, end if lasting else found[owner].last)
         elif tensor.kind == "output":
             found[owner] = Lifetime(found[owner].first, end)
     return found

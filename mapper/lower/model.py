@@ -12,7 +12,16 @@ from archsim.ir.program import Command, Program, StateExtent
 from archsim.ir.program import PlacedTensor as StoredTensor
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
-from mapper.allocate.placement import Block, Lifetime, PlaceError, layout, lifetimes, place_dram, view_strides
+from mapper.allocate.placement import (
+    Block,
+    Lifetime,
+    PlaceError,
+    host_written,
+    layout,
+    lifetimes,
+    place_dram,
+    view_strides,
+)
 from mapper.allocate.residency import Residency
 from mapper.allocate.rings import Slot, allocate, fit, taken
 from mapper.lower.declare import layer_rings, layer_semaphores, layer_spans, scratch
@@ -68,6 +77,7 @@ class Lowering:
         self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
         self.base = {name: base_of(workload, name) for name in workload.tensors}
         self.lives = lifetimes(workload, self.base)
+        self.hosted = host_written(workload, self.base)
         uses = ((self.base[op.tensor], op.role) for layer in workload.layers for op in layer.inputs)
         self.roles = {name: role for name, role in uses if role == "tables"}
 
@@ -242,7 +252,7 @@ class Lowering:
             role,
             tensor.shape,
             stored.strides,
-            tensor.kind in ("input", "weight"),
+            tensor.kind in ("input", "weight") or name in self.hosted,
             stored.origin,
             *self.options.numbers.get(name, PLAIN),
             StateExtent(tensor.state.past, tensor.state.axis) if tensor.state is not None else None,

@@ -72,7 +72,7 @@ def _sizes(workload: Workload, architecture: Architecture, dtypes: Mapping[str, 
         if dim and layer.kind != "host" and layer.dims[dim] > MOST_EXTENT:
             yield Complaint(f"{_called(layer)}: dim '{dim}' of {layer.dims[dim]:,}; allowed up to {MOST_EXTENT:,}")
             return
-        points = prod(layer.dims.values())
+        points = prod(layer.dims.values()) if layer.kind != "host" else 0  # whose operands share no dim
         if points > MOST_POINTS:
             yield Complaint(f"{_called(layer)}: {points:,} points; allowed up to {MOST_POINTS:,}")
             return

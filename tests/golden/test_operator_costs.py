@@ -18,7 +18,7 @@ from archsim.graph.lowering.lower import to_workload
 from archsim.graph.passes.infer import infer
 from archsim.ir.graph import Array, Graph, GraphState, GraphValue
 from archsim.ir.workload import Layer
-from tests.tools.operator_cases import CASES, FLAT, POSITIVE, neutral
+from tests.tools.operator_cases import CASES, FLAT, POSITIVE, neutral, outputs_of
 
 FILE = Path(__file__).parent / "operator_costs.txt"
 POWERS = [("Pow", {}, [POSITIVE, np.full((), power, np.float32)]) for power in (2, 3, 0.5, -1)]
@@ -27,7 +27,7 @@ SIDES = [("Pow", {}, [POSITIVE, FLAT]), ("Where", {}, [FLAT > 0, np.float32(0), 
 
 def lines(op: str, attributes: dict[str, Any], arrays: list[Array | None]) -> list[str]:
     """The layers that a node becomes, one line each."""
-    outputs = ["o0", "o1"] if op == "Split" else ["o0"]
+    outputs = outputs_of(op)
     held = {f"i{at}": array for at, array in enumerate(arrays) if array is not None}
     values = {
         name: GraphValue(name, array.shape, "constant" if at else "input", str(array.dtype), array if at else None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnxruntime
 from onnx import TensorProto, helper
 
 from archsim.ir.graph import GraphNode
@@ -16,11 +18,24 @@ X = random(2, 4, 7, 6)
 POSITIVE = np.abs(random(3, 5)) + np.float32(0.1)
 FLAT = random(3, 5)
 
+HALVES = np.asarray([[0, 1], [1, 1], [1, 1], [1, 0], [1, 0]], np.float32)  # weights of what lies outside are 0
+
 
 def ints(*numbers: int) -> Array:
     return np.asarray(numbers, np.int64)
 
 
+def ints32(*numbers: int) -> Array:
+    return np.asarray(numbers, np.int32)
+
+
+MS = "com.microsoft."
+ROWS = random(2, 6, 8)
+TABLES = [random(16, 4), random(16, 4, seed=1)]
+OLDER = [random(2, 2, 3, 4), random(2, 2, 3, 4, seed=1)]
+GROUPED = [random(2, 6, 64), random(2, 6, 32), random(2, 6, 32, seed=1)]
+PAST = [random(2, 2, 3, 16), random(2, 2, 3, 16, seed=1)]
+WIDE = [random(16, 8), random(16, 8, seed=1)]
 _UNARY = (
     "Abs",
     "Ceil",
@@ -51,6 +66,10 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("Conv", {"group": 4, "auto_pad": "SAME_LOWER", "strides": [2, 2]}, [X, random(8, 1, 2, 2)]),
     ("Conv", {"pads": [1, 1]}, [random(2, 3, 9), random(4, 3, 3), random(4)]),
     ("Conv", {}, [random(1, 2, 4, 4, 4), random(3, 2, 2, 3, 2)]),
+    ("ConvTranspose", {"strides": [2, 2]}, [X, random(4, 3, 2, 2), random(3)]),
+    ("ConvTranspose", {"strides": [2, 3], "pads": [1, 0, 0, 1], "output_padding": [1, 0]}, [X, random(4, 3, 4, 3)]),
+    ("ConvTranspose", {"strides": [2, 2], "auto_pad": "SAME_UPPER"}, [X, random(4, 3, 3, 3), random(3)]),
+    ("Fold", {"kernel": [3, 2], "strides": [2, 3], "steps": [3, 4]}, [random(2, 3, 6, 8), random(3)]),
     ("Gemm", {"alpha": 0.5, "beta": 2.0, "transA": 1}, [random(4, 3), random(4, 5), random(5)]),
     ("Gemm", {"transB": 1}, [random(3, 4), random(5, 4)]),
     ("QuantizeLinear", {}, [X, np.float32(0.01), np.int8(3)]),
@@ -101,6 +120,13 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
         {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
         [X, None, None, ints(2, 4, 14, 18)],
     ),
+    ("Resize", {"mode": "linear"}, [X, None, np.asarray([1, 1, 2, 3], np.float32)]),
+    (
+        "Resize",
+        {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+        [X, None, None, ints(2, 4, 10, 4)],
+    ),
+    ("Interpolate", {"axis": 2, "rows": [-1, 0, 2, 6, 6]}, [X, np.abs(random(5, 2)) * HALVES]),
     ("ReduceSum", {"keepdims": 0}, [X, ints(1, -1)]),
     ("ReduceMean", {"keepdims": 1}, [X, ints(2, 3)]),
     ("ReduceMax", {"keepdims": 0}, [X, ints(0)]),
@@ -110,11 +136,54 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("ReduceSumSquare", {}, [X, ints(1)]),
     ("ReduceL1", {"keepdims": 0}, [X, ints(1, 2)]),
     ("ReduceL2", {}, [X, ints(-1)]),
+    ("ArgMax", {"axis": 1, "keepdims": 0}, [X]),
+    ("ArgMin", {"axis": -1, "select_last_index": 1}, [np.round(X)]),
+    ("TopK", {"axis": 2}, [X, ints(3)]),
+    ("TopK", {"largest": 0}, [FLAT, ints(5)]),
     ("RotaryEmbedding", {}, [random(2, 3, 6, 8), random(2, 6, 4), random(2, 6, 4)]),
     ("RotaryEmbedding", {"interleaved": 1}, [random(2, 3, 6, 8), random(2, 6, 4), random(2, 6, 4)]),
+    ("RotaryEmbedding", {}, [random(2, 3, 6, 8), *TABLES, np.arange(12).reshape(2, 6) + 3]),
     ("RotaryEmbedding", {"num_heads": 3}, [random(2, 6, 24), random(2, 6, 4), random(2, 6, 4)]),
     ("RotaryEmbedding", {"num_heads": 3, "interleaved": 1}, [random(2, 6, 24), random(2, 6, 4), random(2, 6, 4)]),
     ("Attention", {"is_causal": 1}, [random(1, 4, 3, 8), random(1, 2, 3, 8), random(1, 2, 3, 6)]),
+    ("SimplifiedLayerNormalization", {"axis": -1, "epsilon": 1e-5}, [ROWS, random(8)]),
+    (f"{MS}SkipLayerNormalization", {"epsilon": 1e-5}, [ROWS, 2 * ROWS + 1, random(8), random(8, seed=1)]),
+    (f"{MS}SkipLayerNormalization", {}, [ROWS, ROWS + 1, random(8), random(8, seed=1), random(8, seed=2)]),
+    (f"{MS}SkipSimplifiedLayerNormalization", {"epsilon": 1e-5}, [ROWS, ROWS + 1, random(8)]),
+    (f"{MS}SkipSimplifiedLayerNormalization", {"epsilon": 1e-5}, [ROWS, ROWS + 1, random(8), random(8, seed=2)]),
+    (f"{MS}BiasGelu", {}, [ROWS, random(8)]),
+    (f"{MS}FastGelu", {}, [ROWS]),
+    (f"{MS}FastGelu", {}, [ROWS, random(8)]),
+    (f"{MS}QuickGelu", {"alpha": 1.702}, [ROWS]),
+    (f"{MS}RotaryEmbedding", {}, [random(2, 3, 6, 8), ints(2), *TABLES]),
+    (f"{MS}RotaryEmbedding", {"interleaved": 1}, [random(2, 6, 24), np.arange(12).reshape(2, 6), *TABLES]),
+    (f"{MS}MultiHeadAttention", {"num_heads": 2}, [ROWS, ROWS + 1, ROWS - 1]),
+    (
+        f"{MS}MultiHeadAttention",
+        {"num_heads": 2, "unidirectional": 1, "scale": 0.3},
+        [ROWS, ROWS + 1, ROWS - 1, random(24)],
+    ),
+    (
+        f"{MS}MultiHeadAttention",
+        {"num_heads": 2},
+        [ROWS, ROWS + 1, ROWS - 1, None, None, random(2, 2, 6, 9), *OLDER],
+    ),
+    (f"{MS}GroupQueryAttention", {"num_heads": 4, "kv_num_heads": 2}, [*GROUPED, None, None, ints32(5, 5), ints32(6)]),
+    (
+        f"{MS}GroupQueryAttention",
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "scale": 0.2},
+        [*GROUPED, None, None, ints32(5, 5), ints32(6), *WIDE],
+    ),
+    (
+        f"{MS}GroupQueryAttention",
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "rotary_interleaved": 1},
+        [*(each[:, :1] for each in GROUPED), *PAST, ints32(3, 3), ints32(4), *WIDE],
+    ),
+    (
+        f"{MS}MatMulNBits",
+        {"K": 32, "N": 3, "bits": 4, "block_size": 16},
+        [random(2, 32), np.arange(48, dtype=np.uint8).reshape(3, 2, 8) * 5, random(6)],
+    ),
     ("Identity", {}, [X]),
     ("Dropout", {}, [X]),
     ("ConstantOfShape", {"value": helper.make_tensor("v", TensorProto.FLOAT, [1], [2.5])}, [ints(2, 3)]),
@@ -148,6 +217,59 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     *[(op, {}, [POSITIVE]) for op in ("Log", "Sqrt", "Reciprocal")],
     *[(op, {}, [FLAT]) for op in _UNARY],
 ]
+
+
+def interpolated(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Array]:
+    """Two neighbours of each position along the axis, times their weights."""
+    data, weights = np.moveaxis(np.asarray(arrays[0]), attributes["axis"], 0), np.asarray(arrays[1])
+    padded = np.concatenate([0 * data[:1], data, 0 * data[:1]])
+    rows = [w[0] * padded[row + 1] + w[1] * padded[row + 2] for row, w in zip(attributes["rows"], weights, strict=True)]
+    return [np.moveaxis(np.stack(rows), 0, attributes["axis"])]
+
+
+def folded(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Array]:
+    """Windows side by side, each added where it belongs."""
+    data, bias = np.asarray(arrays[0]), np.asarray(arrays[1])
+    (high, wide), (down, right) = attributes["kernel"], attributes["strides"]
+    steps = attributes["steps"]
+    out = np.zeros((*data.shape[:2], steps[0] * down + high, steps[1] * right + wide), data.dtype)
+    for row, column in np.ndindex(data.shape[2] // high, data.shape[3] // wide):
+        window = data[:, :, row * high : row * high + high, column * wide : column * wide + wide]
+        out[:, :, row * down : row * down + high, column * right : column * right + wide] += window
+    return [out[:, :, : steps[0] * down, : steps[1] * right] + bias[:, None, None]]
+
+
+# Operators of this project alone, which no runtime has: their formulas, written out.
+OWN: dict[str, Callable[[dict[str, Any], list[Array | None]], list[Array]]] = {
+    "Interpolate": interpolated,
+    "Fold": folded,
+}
+
+
+def outputs_of(op: str) -> list[str]:
+    """The outputs that a case has."""
+    if op in (f"{MS}MultiHeadAttention", f"{MS}GroupQueryAttention"):
+        return ["o0", "o1", "o2"]  # without the last two the runtime takes no older keys
+    return ["o0", "o1"] if op in ("Split", "TopK") else ["o0"]
+
+
+def in_runtime(
+    op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str], opset: int = 20
+) -> list[Array]:
+    """What ONNX Runtime makes of one operator, of its own domain too."""
+    names = [f"i{at}" if array is not None else "" for at, array in enumerate(arrays)]
+    fed = {name: np.asarray(array) for name, array in zip(names, arrays, strict=True) if name}
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in fed.items()
+    ]
+    made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs if name]
+    domain = "com.microsoft" if op.startswith(MS) else ""
+    node = helper.make_node(op.removeprefix(MS), names, outputs, domain=domain, **attributes)
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(helper.make_graph([node], "one", inputs, made), opset_imports=opsets, ir_version=10)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return [np.asarray(each) for each in session.run(None, fed)]
 
 
 def neutral(op: str, attributes: dict[str, Any], arrays: list[Array | None], outputs: list[str]) -> GraphNode:

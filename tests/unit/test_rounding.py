@@ -6,40 +6,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper
 
 from archsim.graph.numeric.constants import Constants
 from archsim.graph.numeric.rough import LEAST, UNITS, rough
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 from archsim.ops.kit.catalogue import find, operators
 from archsim.ops.kit.rounding import CERTAINTY, growth, moved, unknown
-from tests.tools.operator_cases import CASES, Array, neutral
+from tests.tools.operator_cases import CASES, MS, OWN, Array, in_runtime, neutral
 
 ROUNDED = [case for case in CASES if (known := find(case[0])) is not None and known.rounding not in (None, moved)]
 ROUNDED = [case for case in ROUNDED if case[2][0] is not None and case[2][0].dtype == np.float32]
 BOOLEAN = ("IsInf", "IsNaN", "Less", "LessOrEqual", "Greater", "GreaterOrEqual")
 ROUNDED = [case for case in ROUNDED if case[0] not in ("Cast", *BOOLEAN)]
+ROUNDED = [case for case in ROUNDED if not case[0].startswith(MS)]  # which are judged by their parts
+ROUNDED = [case for case in ROUNDED if case[0] != "SimplifiedLayerNormalization"]
 ROUNDED = [case for case in ROUNDED if case[1].get("size", 1) % 2]  # of LRN: the runtime takes odd ones only
 STEEP = ("Exp", "LayerNormalization", "InstanceNormalization")  # their inputs' size is a factor of the bound
 TIGHT = 3e-5  # of the largest magnitude that is added up: a wrong element of these small cases is far outside
 
 
 def single(op: str, attributes: dict[str, Any], arrays: list[Array | None]) -> Array:
-    """The operator in ONNX Runtime."""
-    names = [f"i{at}" if array is not None else "" for at, array in enumerate(arrays)]
-    fed = {name: np.asarray(array) for name, array in zip(names, arrays, strict=True) if name}
-    inputs = [
-        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-        for name, array in fed.items()
-    ]
-    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    graph = helper.make_graph([helper.make_node(op, names, ["y"], **attributes)], "one", inputs, [output])
-    opset = helper.make_opsetid("", 24 if op in ("Attention", "RMSNormalization", "RotaryEmbedding", "Swish") else 20)
-    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return np.asarray(session.run(None, fed)[0])
+    """The operator in ONNX Runtime, or by its formula where that has it not."""
+    if op in OWN:
+        return OWN[op](attributes, arrays)[0]
+    newest = op in ("Attention", "RMSNormalization", "RotaryEmbedding", "Swish")
+    return in_runtime(op, attributes, arrays, ["y"], 24 if newest else 20)[0]
 
 
 def bounded(op: str, attributes: dict[str, Any], arrays: list[Array | None]) -> tuple[Array, Array]:

@@ -11,38 +11,14 @@ from dataclasses import dataclass
 from archsim.base.errors import ModelError
 from archsim.graph.lowering.builder import LayerBuilder
 from archsim.graph.lowering.folded import folded_macs
+from archsim.graph.lowering.host import lower_host, uncounted
 from archsim.graph.lowering.tensors import ConstantContent
 from archsim.graph.passes.manager import PassChange, PassOptions, passed
 from archsim.ir.graph import Graph, GraphNode, UnsupportedError
 from archsim.ir.workload import ViewNode, Workload
-from archsim.ops.kit.access import LogicalAccess, at
-from archsim.ops.kit.builder import LayerParts, WorkloadBuilder
 from archsim.ops.kit.catalogue import family, find
 
 _NAMED = 3  # nodes, in a warning of many
-HOST_BYTES = 4  # the host computes in 32-bit floats
-
-
-def lower_host(node: GraphNode, build: WorkloadBuilder) -> None:
-    """One host layer. ``attributes``: ``flops``, estimated as one per element read or written, and ``bytes`` of
-    those in 32-bit floats. Raises UnsupportedError for nodes with several outputs or none.
-    """
-    outputs = [name for name in node.outputs if name]
-    if len(outputs) != 1:
-        node.unsupported(f"cannot run on the host with {len(outputs)} outputs")
-    names = [name for name in node.inputs if name]
-    extents: dict[str, int] = {}
-    accesses = []
-    for operand, name in [*((f"in{i}", name) for i, name in enumerate(names)), ("out", outputs[0])]:
-        dims = tuple(f"{operand}_{axis}" for axis in range(len(build.shape(name))))
-        extents.update(zip(dims, build.shape(name), strict=True))
-        accesses.append(LogicalAccess(operand, name, tuple(at(dim) for dim in dims)))
-    elements = sum(build.value(name).elements for name in (*names, outputs[0]))
-    attributes = {**node.attributes, "flops": elements, "bytes": elements * HOST_BYTES}
-    bare = GraphNode(node.name, node.op, node.inputs, node.outputs, attributes)
-    build.layer(bare, "host", extents, tuple(accesses[:-1]), accesses[-1], parts=LayerParts(free=tuple(extents)))
-
-
 ON_UNSUPPORTED = ("error", "host")
 _WEIGHT_DTYPES = ("float", "bfloat", "int8", "uint8", "int4", "uint4")  # wider integers steer shapes
 
@@ -93,7 +69,7 @@ def lower_graph(
         batch=batch,
         parameters=parameters(passes.inferred),
         sha256=passes.sha256(sha256),
-        warnings=(*canonical.warnings, *_said(folded)),
+        warnings=(*canonical.warnings, *_said(folded), *uncounted(build.layers)),
         folded_macs=sum(folded.values()),
         dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
     )

@@ -1,0 +1,205 @@
+"""Operators of ONNX Runtime's own domain, com.microsoft, that its tools write: each is several of ONNX at once.
+
+They are taken apart before they are lowered (archsim/graph/passes/microsoft.py), so that they cost what their parts do.
+Meaning and defaults: ONNX Runtime, docs/ContribOperators.md. MatMulNBits has no parts: its weights are blocks of a few
+bits, which no tensor here can hold yet.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from archsim.ir.graph import Array, GraphNode, Inputs, OperatorAttribute, Shape
+from archsim.ops import attention, layer_norm, rotary_embedding
+from archsim.ops.activation import FAMILY as ACTIVATION
+from archsim.ops.kit.builder import WorkloadBuilder
+from archsim.ops.kit.family import OperatorFamily
+from archsim.ops.kit.rounding import Sums, unknown
+
+DOMAIN = "com.microsoft."
+SIMPLIFIED = "SimplifiedLayerNormalization"  # which ONNX Runtime has in the domain of ONNX
+SKIP, SKIP_SIMPLIFIED = f"{DOMAIN}SkipLayerNormalization", f"{DOMAIN}SkipSimplifiedLayerNormalization"
+BIAS_GELU, FAST_GELU, QUICK_GELU = (f"{DOMAIN}{name}" for name in ("BiasGelu", "FastGelu", "QuickGelu"))
+ROTARY, N_BITS = f"{DOMAIN}RotaryEmbedding", f"{DOMAIN}MatMulNBits"
+MULTI_HEAD, GROUPED = f"{DOMAIN}MultiHeadAttention", f"{DOMAIN}GroupQueryAttention"
+EPSILON = {SKIP: 1e-12, SKIP_SIMPLIFIED: 1e-12}  # of others 1e-5
+SUM = 3  # output of Skip operators: what is normalised
+
+
+def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
+    """Output shapes; raises UnsupportedError for forms that have no parts."""
+    assert inputs[0] is not None
+    shape = inputs[0].shape
+    if node.op in (SKIP, SKIP_SIMPLIFIED):
+        if any(node.outputs[1:SUM]):
+            node.unsupported("puts out mean or deviation")
+        return (shape, (), (), shape)[: len(node.outputs)]
+    if node.op == N_BITS:
+        return ((*shape[:-1], node.integer("N", 0)),)
+    if node.op in (MULTI_HEAD, GROUPED):
+        return attention.shapes(attention_of(node), attended(node, inputs))
+    if node.op == SIMPLIFIED and any(node.outputs[1:]):
+        node.unsupported("puts out its deviation")
+    if node.op == ROTARY and (node.integer("rotary_embedding_dim", 0) or node.number("scale", 1.0) != 1):
+        node.unsupported("rotates a part of each head, or scales")
+    return (shape,)
+
+
+def attention_of(node: GraphNode) -> GraphNode:
+    """The attention inside, as ONNX has it; raises UnsupportedError for forms that it has not."""
+    grouped = node.op == GROUPED
+    allowed = (0, 1, 2, 3, 4, 5, 6, 7, 8) if grouped else (0, 1, 2, 3, 5, 6, 7)
+    if any(name for place, name in enumerate(node.inputs) if place not in allowed):
+        node.unsupported("has a mask of keys, packed or quantised caches, positions or sinks as an input")
+    if node.integer("local_window_size", -1) != -1 or node.integer("smooth_softmax", 0):
+        node.unsupported("sees a window of keys alone, or smooths its softmax")
+    heads = node.integer("num_heads", 0)
+    attributes = {
+        "q_num_heads": heads,
+        "kv_num_heads": node.integer("kv_num_heads", heads),
+        "is_causal": 1 if grouped else node.integer("unidirectional", 0),
+        "softcap": node.number("softcap", 0.0),
+    }
+    if node.number("scale", 0.0):
+        attributes["scale"] = node.number("scale", 0.0)
+    mask, past = ("", node.inputs[3:5]) if grouped else (_name(node, 5), node.inputs[6:8])
+    names = (*node.inputs[:3], mask, *past)
+    return GraphNode(node.name, "Attention", names, node.outputs, attributes)
+
+
+def attended(node: GraphNode, inputs: Inputs) -> Inputs:
+    """What of the inputs the attention inside reads."""
+    if len(inputs) < 3 or None in inputs[:3] or any(value is not None and len(value.shape) == 5 for value in inputs):
+        node.unsupported("has queries, keys and values in one input")
+    if node.op == GROUPED:
+        return (*inputs[:3], None, *inputs[3:5])
+    return (*inputs[:3], inputs[5] if len(inputs) > 5 else None, *inputs[6:8])
+
+
+def _name(node: GraphNode, place: int) -> str:
+    return node.inputs[place] if len(node.inputs) > place else ""
+
+
+def lower(node: GraphNode, build: WorkloadBuilder) -> None:
+    """Of what is not taken apart: refused."""
+    shapes(node, build.graph.inputs_of(node))
+    bits, block = node.integer("bits", 4), node.integer("block_size", 0)
+    node.unsupported(
+        f"has weights of {bits} bits in blocks of {block} with a scale each, which no tensor here can hold"
+    )
+
+
+def reference(node: GraphNode, *operands: Array | None) -> tuple[Array, ...]:
+    """By the operators inside."""
+    arrays = tuple(None if operand is None else np.asarray(operand) for operand in operands)
+    if node.op == N_BITS:
+        return (_product(node, *arrays),)
+    if node.op in (MULTI_HEAD, GROUPED):
+        return _attention(node, arrays)
+    data = np.asarray(arrays[0])
+    if node.op == ROTARY:
+        positions, cos, sin = (np.asarray(each) for each in arrays[1:4])
+        rows = positions_of(positions, data.shape)
+        plain = GraphNode(node.name, "RotaryEmbedding", (), (), rotation_of(node, data.shape, cos.shape))
+        return rotary_embedding.reference(plain, data, cos[rows], sin[rows])
+    if node.op in (BIAS_GELU, FAST_GELU, QUICK_GELU):
+        bias = arrays[1] if len(arrays) > 1 else None
+        shifted = data if bias is None else data + bias
+        return ACTIVATION.reference(activation_of(node), shifted)
+    return _normalised(node, data, arrays)
+
+
+def rotation_of(node: GraphNode, shape: Shape, table: Shape) -> dict[str, OperatorAttribute]:
+    """Attributes of the rotation inside: heads of a last axis that has them all follow from the table's pairs."""
+    heads = node.integer("num_heads", 0) or shape[-1] // (2 * table[-1])
+    return {"interleaved": node.integer("interleaved", 0), "num_heads": heads if len(shape) == 3 else 0}
+
+
+def activation_of(node: GraphNode, *inputs: str) -> GraphNode:
+    """The activation inside."""
+    if node.op == QUICK_GELU:
+        return GraphNode(node.name, "Swish", inputs, node.outputs, {"alpha": node.number("alpha", 1.702)})
+    form = "none" if node.op == BIAS_GELU else "tanh"
+    return GraphNode(node.name, "Gelu", inputs, node.outputs, {"approximate": form})
+
+
+def norm_of(node: GraphNode) -> GraphNode:
+    """The normalisation inside."""
+    op = "LayerNormalization" if node.op == SKIP else "RMSNormalization"
+    attributes = {"axis": node.integer("axis", -1), "epsilon": node.number("epsilon", EPSILON.get(node.op, 1e-5))}
+    return GraphNode(node.name, op, (), node.outputs[:1], attributes)
+
+
+def _normalised(node: GraphNode, data: Array, arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
+    if node.op == SIMPLIFIED:
+        return layer_norm.reference(norm_of(node), data, np.asarray(arrays[1]))
+    total, others = data + np.asarray(arrays[1]), arrays[2:]
+    bias = others[2 if node.op == SKIP else 1] if len(others) > (2 if node.op == SKIP else 1) else None
+    total = total if bias is None else total + bias
+    beta = others[1] if node.op == SKIP and len(others) > 1 else None
+    (result,) = layer_norm.reference(norm_of(node), total, np.asarray(others[0]), beta)
+    return (result, np.zeros(()), np.zeros(()), total)[: len(node.outputs)]
+
+
+def _attention(node: GraphNode, arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
+    plain = attention_of(node)
+    query, key, value = arrays[:3]
+    older = arrays[3:5] if node.op == GROUPED else arrays[6:8]
+    if node.op == GROUPED and node.integer("do_rotary", 0):
+        past = 0 if not older or older[0] is None else older[0].shape[2]
+        rows = np.arange(past, past + np.asarray(query).shape[1])
+        tables = tuple(np.asarray(table)[rows][None] for table in arrays[7:9])
+        turned = []
+        for array, heads in ((query, "num_heads"), (key, "kv_num_heads")):
+            attributes = {"num_heads": node.integer(heads, 0), "interleaved": node.integer("rotary_interleaved", 0)}
+            turn = GraphNode(node.name, "RotaryEmbedding", (), (), attributes)
+            turned.append(rotary_embedding.reference(turn, np.asarray(array), *tables)[0])
+        query, key = turned
+    if node.op == MULTI_HEAD and len(arrays) > 3 and arrays[3] is not None:
+        sizes = np.cumsum([np.asarray(each).shape[-1] for each in (query, key)])
+        parts = np.split(arrays[3], sizes)
+        query, key, value = (np.asarray(each) + part for each, part in zip((query, key, value), parts, strict=True))
+    mask = arrays[5] if node.op == MULTI_HEAD and len(arrays) > 5 else None
+    return attention.reference(plain, query, key, value, mask, *older)
+
+
+def positions_of(positions: Array, shape: Shape) -> Array:
+    """Rows of the tables by batch and position: those stated, or all from one number on."""
+    batch, rows = shape[0], shape[-2]
+    return positions if positions.size != 1 or rows == 1 else np.arange(rows)[None].repeat(batch, 0) + positions.item()
+
+
+def _product(node: GraphNode, *arrays: Array | None) -> Array:
+    """Weights (N, blocks, bytes): bits from the lowest on, less the zero of their block, times its scale."""
+    data, packed, scales = (np.asarray(each) for each in arrays[:3])
+    bits, columns, depth = node.integer("bits", 4), node.integer("N", 0), node.integer("K", 0)
+    zeros = arrays[3] if len(arrays) > 3 else None
+    each = _unpacked(packed.reshape(columns, -1, packed.shape[-1]), bits).astype(np.float64)
+    blocks = each.shape[1]
+    zero = np.full((columns, blocks), 2.0 ** (bits - 1))
+    if zeros is not None:
+        zero = _unpacked(zeros.reshape(columns, -1), bits)[:, :blocks].astype(np.float64)
+    weights = (each - zero[..., None]) * scales.reshape(columns, blocks, 1)
+    result = data.astype(np.float64) @ weights.reshape(columns, -1)[:, :depth].T
+    bias = arrays[5] if len(arrays) > 5 else None
+    return np.asarray(result if bias is None else result + bias, data.dtype)
+
+
+def _unpacked(packed: Array, bits: int) -> Array:
+    """The numbers of a last axis of bytes."""
+    unpacked = [(packed >> shift) & ((1 << bits) - 1) for shift in range(0, 8, bits)]
+    return np.stack(unpacked, -1).reshape(*packed.shape[:-1], -1)
+
+
+def rounding(node: GraphNode, *operands: Array | None) -> Sums:
+    """Its parts say."""
+    return unknown(reference(node, *operands), operands)
+
+
+FAMILY = OperatorFamily(
+    (SIMPLIFIED, SKIP, SKIP_SIMPLIFIED, BIAS_GELU, FAST_GELU, QUICK_GELU, ROTARY, MULTI_HEAD, GROUPED, N_BITS),
+    shapes,
+    reference,
+    lower,
+    rounding=rounding,
+)
