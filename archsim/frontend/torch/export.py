@@ -1,8 +1,8 @@
 """Exports modules of PyTorch with torch.export, without their weights: the only file that imports torch.
 
-Parameters and buffers are replaced by stand-ins that have a shape and no storage (torch's FakeTensorMode), so a model of
-any size is exported in the memory of its program alone. What torch.export.save writes of the result is then read as a
-.pt2 file is. Where an operator has no rule, ``run_decompositions({})`` puts simpler ones in its place.
+Parameters and buffers are replaced by stand-ins that have a shape and no storage (torch's FakeTensorMode), so a model
+of any size is exported in the memory of its program alone. What torch.export.save writes of the result is then read as
+a .pt2 file is. Where an operator has no rule, ``run_decompositions({})`` puts simpler ones in its place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SYMBOL = re.compile(r"Symbol\('(\w+)'[^()]*\)$")
 
 @dataclass(frozen=True)
 class ModuleExport:
-    """What is exported. ``arguments`` and ``keywords``: example inputs; ``dynamic_shapes`` as torch.export takes them."""
+    """What is exported. ``arguments``, ``keywords``: example inputs; ``dynamic_shapes`` as torch.export takes them."""
 
     module: Any
     arguments: tuple[Any, ...]

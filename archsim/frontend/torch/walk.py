@@ -142,8 +142,8 @@ class _Walk:
         )
         reads = [self._value(scope, each.name) for each in _tensors(call.arguments.values())]
         results = self._results(bound, reads)
-        if len(results) < len(names):
-            bound.fail(f"has {len(names)} results; allowed {len(results)}")
+        if len(results) > len(names):
+            bound.fail(f"makes {len(results)} results, but the program names {len(names)}")
         for tensor, value, (shape, _) in zip(names, results, stated, strict=False):
             if value and self.maker.values[value].shape != shape:
                 bound.fail(f"makes {list(self.maker.values[value].shape)}, but the program states {list(shape)}")

@@ -31,6 +31,11 @@ def numbers(call: BoundCall) -> str:
     return _made(call, start + step * np.arange(count) if count <= SMALL_ELEMENTS else None)
 
 
+def diagonal(call: BoundCall) -> str:
+    """Ones on the diagonal."""
+    return _made(call, np.eye(*call.shape) if prod(call.shape) <= SMALL_ELEMENTS and len(call.shape) == 2 else None)
+
+
 def _made(call: BoundCall, data: Array | None) -> str:
     if data is None:
         return call.maker.enter(GraphValue(call.label, call.shape, "constant", call.dtype))
@@ -58,4 +63,5 @@ RULES = {
         filled,
     ),
     "arange": numbers,
+    "eye": diagonal,
 }

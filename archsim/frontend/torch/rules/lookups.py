@@ -44,7 +44,7 @@ def index(call: BoundCall) -> str:
     return call.add("Gather", joined, found, axis=axes[0])
 
 
-def embedding_bag(call: BoundCall) -> tuple[str, ...]:
+def embedding_bag(call: BoundCall) -> str:
     """Sum or mean of the rows of each bag, where bags are of one size."""
     mode = call.integer("mode", 0)
     if mode not in (0, 1) or call.is_tensor("per_sample_weights"):
@@ -53,10 +53,8 @@ def embedding_bag(call: BoundCall) -> tuple[str, ...]:
     bags, size = call.shape[0], _bag_size(call, offsets.data, call.value(indices).elements)
     parted = call.reshaped(indices, (bags, size), "bags")
     rows = call.add("Gather", call.tensor("weight"), parted, axis=0)
-    found = call.add(
-        "ReduceMean" if mode else "ReduceSum", rows, call.integers_value("axes", (1,)), part="bag", keepdims=0
-    )
-    return (found, *[""] * (len(call.shapes) - 1))
+    op = "ReduceMean" if mode else "ReduceSum"
+    return call.add(op, rows, call.integers_value("axes", (1,)), part="bag", keepdims=0)
 
 
 def _bag_size(call: BoundCall, offsets: object, elements: int) -> int:

@@ -90,13 +90,13 @@ def softmax(call: BoundCall) -> str:
     return call.add(op, source, axis=call.axis("dim", len(call.size(source)), -1))
 
 
-def reduction(call: BoundCall) -> str | tuple[str, ...]:
+def reduction(call: BoundCall) -> str:
     """Along axes, all where none are given; where in a row an extreme lies is refused by whoever reads it."""
     source = call.tensor("self")
     if call.is_tensor("other"):
         return call.add("Max" if call.name == "max" else "Min", source, call.tensor("other"))
     if len(call.shapes) > 1:
-        return (_reduced(call, _REDUCTIONS[call.name], source), "")
+        return _reduced(call, _REDUCTIONS[call.name], source)
     return _reduced(call, _REDUCTIONS[call.name], call.cast(source, call.dtype, "whole"))
 
 
