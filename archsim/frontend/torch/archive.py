@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from io import BytesIO
 from pathlib import Path
 
 from archsim.base.errors import ModelError
@@ -20,7 +19,7 @@ LARGEST_BYTES = 1 << 28  # of a program's JSON: that of 32 layers of Llama has 6
 _FOLDER, _WEIGHTS = "/models/", "/data/weights/"
 
 
-def load(source: Path | BytesIO) -> TorchProgram:
+def load(source: Path) -> TorchProgram:
     """The program of an archive. Raises ModelError for what is none, or holds several."""
     try:
         with zipfile.ZipFile(source) as archive:

@@ -1,15 +1,15 @@
 """Exports modules of PyTorch with torch.export, without their weights: the only file that imports torch.
 
 Parameters and buffers are replaced by stand-ins that have a shape and no storage (torch's FakeTensorMode), so a model
-of any size is exported in the memory of its program alone. What torch.export.save writes of the result is then read as
-a .pt2 file is. Where an operator has no rule, ``run_decompositions({})`` puts simpler ones in its place.
+of any size is exported in the memory of its program alone. The graph is written as torch.export.save writes it into a
+.pt2 file, and read as that is. Where an operator has no rule, ``run_decompositions({})`` puts simpler ones in its
+place.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
-import io
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from archsim.base.errors import ConfigError, ModelError
-from archsim.frontend.torch import archive
+from archsim.frontend.torch import read
 from archsim.frontend.torch.program import TorchProgram
 
 VERSION = "2.13.0"  # that of which the programs are known
@@ -72,10 +72,18 @@ class ExportedModule:
         return found
 
     def _read(self, exported: Any) -> TorchProgram:
-        buffer = io.BytesIO()
+        from torch._export.serde import serialize as serde
+
         with _quiet():
-            _torch().export.save(_without_numbers(exported), buffer)
-        program = archive.load(buffer)
+            made = serde.GraphModuleSerializer(exported.graph_signature, exported.module_call_graph)
+            document = {
+                "graph_module": serde._dataclass_to_dict(made.serialize(exported.graph_module)),
+                "range_constraints": serde._dataclass_to_dict(
+                    serde.serialize_range_constraints(exported.range_constraints)
+                ),
+                "schema_version": {"major": serde.SCHEMA_VERSION[0]},
+            }
+        program = read.program(document)
         tied = {
             tensor: replace(stored, memory=self.ties.get(stored.name, stored.memory))
             for tensor, stored in program.stored.items()
@@ -129,21 +137,6 @@ def _stand_in(torch: Any, tensor: Any) -> Any:
     found = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
     is_parameter = isinstance(tensor, torch.nn.Parameter)
     return torch.nn.Parameter(found, requires_grad=tensor.requires_grad) if is_parameter else found
-
-
-def _without_numbers(exported: Any) -> Any:
-    """A program without its weights, constants and example inputs, which would be written too."""
-    import torch
-
-    found = copy.copy(exported)
-    bare = {
-        name: torch.nn.Parameter(each.detach().to("meta"), requires_grad=False)
-        if isinstance(each, torch.nn.Parameter)
-        else each.to("meta")
-        for name, each in exported.state_dict.items()
-    }
-    found._state_dict, found._example_inputs = bare, None
-    return found
 
 
 @contextlib.contextmanager
