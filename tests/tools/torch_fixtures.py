@@ -22,7 +22,7 @@ def modules() -> dict[str, tuple[Any, tuple[Any, ...], Any]]:
     from torch.nn import functional as f
 
     class Images(nn.Module):
-        """Convolution, batch normalisation, activation in place, pool and classifier; any batch."""
+        """Convolution, batch normalisation, activation in place, pool and classifier."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -77,7 +77,8 @@ def modules() -> dict[str, tuple[Any, tuple[Any, ...], Any]]:
 
     batch = torch.export.Dim("batch", min=1, max=64)
     return {
-        "images": (Images(), (torch.zeros(2, 3, 16, 16),), ({0: batch},)),
+        "images": (Images(), (torch.zeros(2, 3, 16, 16),), None),
+        "images_open": (Images(), (torch.zeros(2, 3, 16, 16),), ({0: batch},)),
         "block": (Block(), (torch.zeros(1, 16, 32),), None),
         "bags": (Bags(), (torch.zeros(4, 2, 3, dtype=torch.int64),), None),
     }

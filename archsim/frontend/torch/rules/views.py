@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from archsim.frontend.torch.bound import BoundCall
 from archsim.ir.graph import Shape
 
@@ -45,6 +47,18 @@ def transpose(call: BoundCall) -> str:
 def _pair(call: BoundCall, rank: int) -> Shape:
     keys = ("dim0", "dim1") if call.call.arguments.get("dim0") is not None else ("axis0", "axis1")
     return tuple(call.axis(key, rank) for key in keys)
+
+
+def shuffled(call: BoundCall) -> str:
+    """Blocks of channels as blocks of pixels."""
+    source, factor = call.tensor("self"), call.integer("upscale_factor")
+    *outer, channels, rows, columns = (1, *call.size(source))
+    if factor < 1 or channels % (factor * factor):
+        call.fail(f"{channels} channels are no blocks of {factor} by {factor}")
+    parted = (prod(outer), channels // factor**2, factor, factor, rows, columns)
+    found = call.reshaped(source, parted, "blocks")
+    found = call.add("Transpose", found, part="pixels", perm=(0, 1, 4, 2, 5, 3))
+    return call.reshaped(found, call.shape)
 
 
 def move_axes(call: BoundCall) -> str:
@@ -218,6 +232,7 @@ RULES = {
     "t": transpose,
     "mT": transpose,
     "movedim": move_axes,
+    "pixel_shuffle": shuffled,
     "expand": expand,
     "expand_as": expand,
     "broadcast_to": expand,
