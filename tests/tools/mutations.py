@@ -301,6 +301,8 @@ def _archive(data: bytes, pick: random.Random) -> bytes:
         document = json.loads(members[name])
     except Exception:
         return _bytes(data, pick)
+    if not isinstance(document, dict) or not document:
+        return _bytes(data, pick)
     way = pick.random()
     if way < 0.15:
         return _bytes(data, pick)

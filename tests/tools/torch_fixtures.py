@@ -1,4 +1,6 @@
-"""Writes the small .pt2 files of tests/golden/torch, which tests read without torch: python -m tests.tools.torch_fixtures
+"""Writes the small .pt2 files of tests/golden/torch, which tests read without torch.
+
+python -m tests.tools.torch_fixtures
 
 Needs torch==2.13.0. Modules have weights on the meta device; stack traces, which hold paths, are left out.
 """

@@ -36,6 +36,12 @@ def whole(most: int, *shape: int) -> Any:
     return torch.tensor(np.random.default_rng(most).integers(0, most, shape))
 
 
+def without_gradient(x: Any) -> Any:
+    with torch.no_grad():
+        y = torch.sin(x)
+    return y * 2
+
+
 ONE: dict[str, Callable[[Any], Any]] = {
     "abs": torch.abs,
     "add number": lambda x: x + 2.5,
@@ -117,7 +123,7 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "div": lambda x: x / 3,
     "div rounded": lambda x: torch.div(x, 0.7, rounding_mode="floor"),
     "isnan": lambda x: torch.where(torch.isnan(x), 0.0, x),
-    "no grad": lambda x: _without_gradient(x),
+    "no grad": without_gradient,
     "range": lambda x: x + torch.arange(8),
     "full": lambda x: x * torch.full((3, 1), 2.0) + torch.ones_like(x) + torch.eye(3, 8),
 }
@@ -153,7 +159,7 @@ MANY: dict[str, Case] = {
         (numbers(2, 3, 5), numbers(2, 3, 4), numbers(2, 4, 5)),
     ),
     "batch norm": (
-        lambda x, m, v, w, b: f.batch_norm(x, m, v, w, b),
+        f.batch_norm,
         (numbers(*IMAGE), numbers(6), numbers(6, low=0.5), numbers(6) + 1, numbers(6) - 1),
     ),
     "bags": (lambda t, i: f.embedding_bag(i, t, mode="mean"), (numbers(9, 4), whole(9, 3, 5))),
@@ -194,12 +200,6 @@ CASES: dict[str, Case] = (
     | {name: (call, (numbers(*IMAGE),)) for name, call in IMAGES.items()}
     | MANY
 )
-
-
-def _without_gradient(x: Any) -> Any:
-    with torch.no_grad():
-        y = torch.sin(x)
-    return y * 2
 
 
 class Wrapped(torch.nn.Module):  # type: ignore[misc]

@@ -9,6 +9,7 @@ from typing import NoReturn, TypeVar
 from archsim.base.errors import ModelError
 
 T = TypeVar("T")
+LARGEST = (1 << 63) - 1  # what NumPy holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,9 @@ class JsonField:
         return (JsonField(value, f"{self.where}[{at}]") for at, value in enumerate(self.value))
 
     def integer(self) -> int:
-        """A whole number."""
-        return self._of(int, "a whole number")
+        """A whole number of at most 64 bits."""
+        found = self._of(int, "a whole number")
+        return found if -LARGEST <= found <= LARGEST else self.fail(f"a whole number up to {LARGEST}")
 
     def text(self) -> str:
         """Text."""
