@@ -194,6 +194,10 @@ class BoundCall:
         target = self.integers_value(f"{part or 'view'}.shape", shape)
         return self.add("Reshape", name, target, part=part, dtype=self.maker.values[name].dtype)
 
+    def fitted(self, name: str, part: str) -> str:
+        """A result with as many axes as the program states: in its shape where these were more on the way."""
+        return name if len(self.size(name)) == len(self.shape) else self.reshaped(name, self.shape, part)
+
     def cast(self, name: str, dtype: str, part: str = "") -> str:
         """A value with elements of another type; itself where they are."""
         if self.maker.values[name].dtype == dtype:

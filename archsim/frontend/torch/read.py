@@ -69,7 +69,13 @@ def _memories(weights: object) -> Mapping[str, str]:
     if weights is None:
         return {}
     files = JsonField(weights, "weights_config.json").at("config")
-    return {name: each.at("path_name").text() for name, each in files.items()}
+    return {name: each.at("path_name").text() for name, each in files.items() if not _is_meta(each)}
+
+
+def _is_meta(entry: JsonField) -> bool:
+    """Whether a parameter has no numbers, so that where they lie says nothing."""
+    device = entry.at("tensor_meta").at("device").at("type")
+    return device.text() == "meta"
 
 
 def _stored(signature: JsonField, memories: Mapping[str, str]) -> Mapping[str, StoredTensor]:

@@ -83,7 +83,7 @@ def convolution(call: BoundCall) -> str:
         pads=pads,
         group=call.integer("groups", 1),
     )
-    return call.reshaped(result, call.shape, "unbatched")
+    return call.fitted(result, "unbatched")
 
 
 def _batched(call: BoundCall, source: str, rank: int) -> str:
@@ -120,7 +120,7 @@ def attention(call: BoundCall) -> str:
     parts = ("queries", "keys", "values")
     operands = [_four(call, name, part) for name, part in zip(operands, parts, strict=True)]
     result = call.add("Attention", *operands, *([_added(call, mask)] if mask else []), attributes=attributes)
-    return call.reshaped(result, call.shape, "heads")
+    return call.fitted(result, "heads")
 
 
 def _added(call: BoundCall, mask: str) -> str:

@@ -18,15 +18,11 @@ def pool(call: BoundCall) -> str:
     attributes["ceil_mode"] = int(call.flag("ceil_mode"))
     if call.name.startswith("max"):
         attributes["dilations"] = call.spread("dilation", spatial, 1)
-        return call.reshaped(
-            call.add("MaxPool", _images(call, source, spatial), attributes=attributes), call.shape, "image"
-        )
+        return call.fitted(call.add("MaxPool", _images(call, source, spatial), attributes=attributes), "image")
     if call.plain("divisor_override") is not None:
         call.refuse("divides by a number of its own")
     attributes["count_include_pad"] = int(call.flag("count_include_pad", True))
-    return call.reshaped(
-        call.add("AveragePool", _images(call, source, spatial), attributes=attributes), call.shape, "image"
-    )
+    return call.fitted(call.add("AveragePool", _images(call, source, spatial), attributes=attributes), "image")
 
 
 def pool_to(call: BoundCall) -> str:
@@ -43,7 +39,7 @@ def pool_to(call: BoundCall) -> str:
         )
     kernel = tuple(large // small for large, small in zip(size, wanted, strict=True))
     found = call.add("AveragePool", _images(call, source, spatial), kernel_shape=kernel, strides=kernel)
-    return call.reshaped(found, call.shape, "image")
+    return call.fitted(found, "image")
 
 
 def _images(call: BoundCall, source: str, spatial: int) -> str:
