@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from archsim import from_torch
+from archsim.base.errors import ConfigError, ModelError
+from archsim.frontend.load import import_model
 from archsim.frontend.torch.export import ExportedModule, ModuleExport
 from archsim.frontend.torch.sizes import OpenSizes
 from archsim.frontend.torch.walk import graph_of
 from archsim.graph.sort import topological
 from archsim.ir.graph import Graph, UnsupportedError
 from archsim.ops.kit.catalogue import family
+from tests.tools.torch_fixtures import FOLDER, modules
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch==2.13.0")
 f = torch.nn.functional
@@ -253,3 +257,39 @@ def test_a_graph_computes_what_torch_computes(name: str, decomposed: bool) -> No
 def test_calls_without_a_rule_are_refused_by_name(call: Callable[..., Any], said: str) -> None:
     with pytest.raises(UnsupportedError, match=said.replace("(", r"\(").replace(")", r"\)")):
         graph(call, (numbers(*ROWS),), False)
+
+
+def test_a_module_and_its_stored_program_are_one_model() -> None:
+    """The same layers, MACs and parameters, with or without weights, open dimensions stated by name."""
+    found = modules()
+    for name, (module, inputs, _) in found.items():
+        stated = {"dynamic_shapes": ({0: torch.export.Dim("rows")},), "parameters": {"rows": 2}}
+        made = from_torch(module, inputs, name=name, **(stated if name == "images_open" else {}))
+        stored = import_model(FOLDER / f"{name}.pt2", batch=2 if name == "images_open" else None).workload
+        assert [(layer.name, layer.op, layer.macs, layer.fused) for layer in made.layers] == [
+            (layer.name, layer.op, layer.macs, layer.fused) for layer in stored.layers
+        ]
+        assert made.parameters == stored.parameters == sum(each.numel() for each in module.parameters())
+        assert from_torch(module.to("meta"), inputs, **(stated if name == "images_open" else {})).layers == made.layers
+
+
+def test_tied_weights_of_a_module_count_once() -> None:
+    class Tied(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.table, self.head = torch.nn.Embedding(50, 8), torch.nn.Linear(8, 50, bias=False)
+            self.head.weight = self.table.weight
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.table(x))
+
+    assert from_torch(Tied(), (whole(50, 1, 4),)).parameters == 50 * 8
+
+
+def test_what_is_no_module_and_what_cannot_be_exported_is_said() -> None:
+    with pytest.raises(ConfigError, match="from_torch: found int; allowed a torch.nn.Module"):
+        from_torch(3)
+    with pytest.raises(ModelError, match="torch.export cannot export the module"):
+        from_torch(Wrapped(lambda x: x.missing), (numbers(*ROWS),))
+    with pytest.raises(ModelError, match="its dimension 'rows' is open; state it, as in --parameter rows=8"):
+        from_torch(Wrapped(lambda x: x * 2), (numbers(*ROWS),), dynamic_shapes=(({0: torch.export.Dim("rows")},),))

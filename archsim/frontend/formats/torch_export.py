@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archsim.base.errors import ModelError, placed
 from archsim.frontend.catalogue import ImportOptions
 from archsim.ir.graph import Graph
 
@@ -13,14 +12,7 @@ OPTIONS = ("batch", "on_unsupported", "parameters", "lookups")
 
 
 def load(path: Path, asked: ImportOptions) -> Graph:
-    """The graph of the program. Raises ModelError that names the file and the call."""
-    from archsim.frontend.torch import archive
-    from archsim.frontend.torch.sizes import OpenSizes
-    from archsim.frontend.torch.walk import graph_of
+    """See ``archsim.frontend.torch.archive.load_graph``."""
+    from archsim.frontend.torch.archive import load_graph
 
-    try:
-        program = archive.load(path)
-        sizes = OpenSizes.of(program, asked.parameters, asked.batch)
-        return graph_of(program, asked.name or path.stem, sizes, asked.on_unsupported)
-    except ModelError as error:
-        raise placed(error, str(path)) from None
+    return load_graph(path, asked.name or path.stem, asked.parameters, asked.batch, asked.on_unsupported)

@@ -9,14 +9,28 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
-from archsim.base.errors import ModelError
+from archsim.base.errors import ModelError, placed
 from archsim.frontend.torch import read
 from archsim.frontend.torch.program import TorchProgram
+from archsim.frontend.torch.sizes import OpenSizes
+from archsim.frontend.torch.walk import graph_of
+from archsim.ir.graph import Graph
 
 LARGEST_BYTES = 1 << 28  # of a program's JSON: that of 32 layers of Llama has 6 MB
 _FOLDER, _WEIGHTS = "/models/", "/data/weights/"
+
+
+def load_graph(path: Path, name: str, parameters: Mapping[str, int], batch: int | None, on_unsupported: str) -> Graph:
+    """The graph of the program in an archive, its open sizes stated. Raises ModelError that names file and call."""
+    try:
+        program = load(path)
+        sizes = OpenSizes.of(program, parameters, batch)
+        return graph_of(program, name, sizes, on_unsupported)
+    except ModelError as error:
+        raise placed(error, str(path)) from None
 
 
 def load(source: Path) -> TorchProgram:
