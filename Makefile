@@ -23,6 +23,8 @@ FIND_PYTHON := for p in python3.11 python3.12 python3.13 python3; do \
     $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done
 PYTHON ?= $(shell $(FIND_PYTHON))
 WORKERS ?= 2
+# By itself, so that nothing else has a say in which build of it is taken; tests that need it are skipped without it.
+TORCH := torch==2.13.0
 
 demo: $(VENV)/.archsim
 	$(BIN)/archsim run resnet50 --on edge_npu --out demo
@@ -84,6 +86,7 @@ $(VENV)/.archsim: $(VENV)/.venv pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.venv pyproject.toml
+	$(PIP) $(TORCH)
 	$(PIP) --editable ".[dev]"
 	$(COMPILE)
 	@touch $@ $(VENV)/.archsim

@@ -36,6 +36,7 @@ __all__ = [
     "SimulationError",
     "Workload",
     "compare",
+    "from_torch",
     "list_chips",
     "list_models",
     "list_scenarios",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from archsim.ir.workload import Workload
     from archsim.lab.api import (
         compare,
+        from_torch,
         list_chips,
         list_models,
         list_scenarios,

@@ -1,7 +1,7 @@
 """The front of this room: models by name or path, whatever their format.
 
 load_model("resnet50")            a name of ``names()``
-load_model("model.onnx", batch=4) a file: ONNX, workload .yaml, config.json, SCALE-Sim topology .csv, or a plugin's
+load_model("model.onnx", batch=4) a file: ONNX, .pt2, workload .yaml, config.json, SCALE-Sim .csv, or a plugin's
 load_model("llama3_8b:decode")    a phase of a model that has some
 """
 
@@ -17,7 +17,7 @@ from archsim.graph.lowering.lower import LoweredModel
 from archsim.ir.workload import Workload
 from archsim.spec.locate import is_file
 
-LATER = (".pt2", ".mlir", ".mlirbc")  # formats of which documents speak; a plugin may read them today
+LATER = (".mlir", ".mlirbc")  # formats of which documents speak; a plugin may read them today
 
 
 class FoundModel(NamedTuple):
@@ -53,10 +53,10 @@ def import_model(
     """A model as a Workload, with its graph and where each tensor's numbers come from.
 
     ``batch``: new dim 0 of the inputs (None: as stored; 1 where the model leaves it open). ``on_unsupported``:
-    'error', or 'host' to run operators without a rule on the host (ONNX). ``parameters``: of a workload file or of a
-    config.json.
-    ``lookups``: node that looks rows of a table up -> its access pattern, such as ``zipf(exponent=1, seed=0)``. Raises
-    ModelError or ConfigError naming what does not fit, NotBuiltError for formats that this version does not read.
+    'error', or 'host' to run operators without a rule on the host (ONNX, .pt2). ``parameters``: of a workload file or a
+    config.json, or what a .pt2 leaves open. ``lookups``: node that looks rows of a table up -> its access pattern, such
+    as ``zipf(exponent=1, seed=0)``. Raises ModelError or ConfigError naming what does not fit, NotBuiltError for formats
+    that this version does not read.
     """
     if batch is not None and batch < 1:
         raise ConfigError(f"batch: found {batch}; allowed 1 or more")

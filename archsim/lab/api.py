@@ -48,6 +48,33 @@ def load_model(
     return load(name_or_path, batch=batch, on_unsupported=on_unsupported, lookups=lookups, parameters=parameters)
 
 
+def from_torch(
+    module: object,
+    example_inputs: Sequence[object] = (),
+    *,
+    name: str = "",
+    example_keywords: Mapping[str, object] | None = None,
+    dynamic_shapes: object = None,
+    parameters: Mapping[str, int] | None = None,
+    on_unsupported: str = "error",
+    lookups: Mapping[str, str] | None = None,
+) -> Workload:
+    """A ``torch.nn.Module``, or a ``torch.export.ExportedProgram``, as a model that every function here takes.
+
+    The module is exported by ``torch.export`` as it is evaluated, on ``example_inputs`` and ``example_keywords``, whose
+    shapes count alone: weights are neither copied nor read, and may lie on the meta device. ``name``: of the model,
+    else the module's class. ``dynamic_shapes``: as of ``torch.export.export``; the dimensions that they leave open get
+    their sizes by ``parameters``, by the names of their ``Dim``. ``on_unsupported`` and ``lookups`` as of
+    ``load_model``. Raises ConfigError where torch is not installed, ModelError that names the module's call.
+    """
+    from archsim.frontend.torch.export import ModuleExport
+    from archsim.frontend.torch.load import import_module
+
+    asked = ModuleExport(module, tuple(example_inputs), dict(example_keywords or {}), dynamic_shapes)
+    stated = dict(parameters or {})
+    return import_module(asked, name, parameters=stated, on_unsupported=on_unsupported, lookups=lookups).workload
+
+
 def list_chips() -> list[str]:
     """Names that ``load_chip`` knows."""
     return list(names())

@@ -165,7 +165,7 @@ def test_a_model_that_does_not_fit_says_what_does_not(archsim: Archsim, model: s
     assert "l1" in done.stderr and "needs" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["m.pt2", "m.mlir"])
+@pytest.mark.parametrize("name", ["m.mlirbc", "m.mlir"])
 def test_formats_of_later_versions_say_so(archsim: Archsim, chip: str, name: str) -> None:
     done = archsim("run", name, "--on", chip)
     assert done.returncode == 2 and "not built yet" in done.stderr

@@ -56,7 +56,7 @@ def judge(kind: str, path: Path) -> None:
         load(path, 1_200_000_000, 64, 8 << 30)
     elif kind in FOREIGN:
         _import(kind, path)
-    elif kind in ("topology", "onnx"):
+    elif kind in ("topology", "onnx", "pt2"):
         from archsim.frontend.load import import_model
         from archsim.ir.check.workload import check_workload
 
@@ -70,7 +70,7 @@ def judge(kind: str, path: Path) -> None:
 def use(kind: str, path: Path) -> None:
     """Run a good file on the golden chip where it is small, else map it; raises what that raises."""
     chip = path.parent / "chip.yaml"
-    if kind in ("topology", "onnx", "workload", "einsums"):
+    if kind in ("topology", "onnx", "pt2", "workload", "einsums"):
         from archsim.frontend.load import import_model
         from archsim.lab.run.job import Job
         from archsim.lab.run.map_only import mapped

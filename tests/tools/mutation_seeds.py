@@ -16,13 +16,14 @@ OWN = ("chip", "technology", "dram", "link", "scenario", "workload", "einsums", 
 FOREIGN = ("timeloop", "accelforge", "zigzag", "scalesim")  # files of other tools, which are imported
 YAML = (*OWN, *FOREIGN[:3])
 TEXT = (*YAML, "mapping_txt", "asm", "topology", "trace", "scalesim")
-KINDS = (*TEXT, "onnx")
+KINDS = (*TEXT, "onnx", "pt2")
 SUFFIX = {
     "mapping_txt": ".txt",
     "asm": ".asm",
     "topology": ".csv",
     "trace": ".csv",
     "onnx": ".onnx",
+    "pt2": ".pt2",
     "scalesim": ".cfg",
 }  # else .yaml
 
@@ -96,6 +97,8 @@ def seeds(kind: str) -> Mapping[str, bytes]:
     """Name and contents of each file of a kind, in a fixed order."""
     if kind == "onnx":
         return _models()
+    if kind == "pt2":
+        return {name: (GOLDEN / "torch" / f"{name}.pt2").read_bytes() for name in ("bags", "block", "images")}
     texts = {
         "cluster": {"slurm": CLUSTER, "local": "kind: local\nworkers: 4\n"},
         "sweep": {"small": _SWEEP},

@@ -1,10 +1,16 @@
-"""Mutants of files: lines, words, numbers, characters of texts; fields and bytes of ONNX models. Equal for a seed."""
+"""Mutants of files: lines, words, numbers, characters of texts; fields and bytes of ONNX models and .pt2 archives.
+Equal for a seed."""
 
 from __future__ import annotations
 
+import copy
+import io
+import json
 import random
 import re
+import zipfile
 from collections.abc import Callable
+from typing import Any
 
 import onnx
 
@@ -76,7 +82,7 @@ Text = Callable[[str, random.Random], str]
 def mutated(kind: str, data: bytes, pick: random.Random) -> bytes:
     """``data`` of a file of a kind with one to three changes."""
     for _ in range(pick.choice([1, 1, 1, 2, 3])):
-        data = _onnx(data, pick) if kind == "onnx" else _text(data, pick)
+        data = _BINARY[kind](data, pick) if kind in _BINARY else _text(data, pick)
     return data
 
 
@@ -284,3 +290,87 @@ def _external(proto: onnx.ModelProto, pick: random.Random) -> None:
 _OF_MODEL: tuple[Callable[[onnx.ModelProto, random.Random], None], ...] = (
     _op_type, _attribute, _attribute, _wiring, _shape, _shape, _types, _structure, _external,
 )  # fmt: skip
+
+
+def _archive(data: bytes, pick: random.Random) -> bytes:
+    """Of a .pt2: some of its bytes, its members, or the program in it."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {item.filename: archive.read(item) for item in archive.infolist()}
+        name = next(name for name in members if name.endswith("models/model.json"))
+        document = json.loads(members[name])
+    except Exception:
+        return _bytes(data, pick)
+    if not isinstance(document, dict) or not document:
+        return _bytes(data, pick)
+    way = pick.random()
+    if way < 0.15:
+        return _bytes(data, pick)
+    if way < 0.25:
+        _members(members, name, pick)
+    else:
+        _document(document, pick)
+        members[name] = json.dumps(document).encode("utf-8", "surrogateescape")
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, content in members.items():
+            archive.writestr(zipfile.ZipInfo(member), content, zipfile.ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def _members(members: dict[str, bytes], program: str, pick: random.Random) -> None:
+    """Without a member, with one of its bytes changed, or with another program."""
+    way, name = pick.randrange(4), pick.choice(sorted(members))
+    if way == 0:
+        del members[name]
+    elif way == 1:
+        members[name] = _bytes(members[name], pick)
+    elif way == 2:
+        members[program.replace("model.json", "other.json")] = members[program]
+    else:
+        members[program] = pick.choice([b"", b"[]", b"{}", b"[" * 100_000, b"nan", b"\xff", b'{"a": 1e999}'])
+
+
+def _document(document: Any, pick: random.Random) -> None:
+    """A value, a member or an element changed somewhere in a JSON document."""
+    places = _places(document)
+    holder, key = pick.choice(places)
+    way = pick.randrange(5)
+    if way == 0:
+        del holder[key]
+    elif way == 1:
+        other = pick.choice(places)
+        holder[key] = copy.deepcopy(other[0][other[1]])
+    elif way == 2 and isinstance(holder, list):
+        holder.insert(key, copy.deepcopy(holder[key]))
+    elif isinstance(holder[key], str) and pick.random() < 0.5:
+        holder[key] = pick.choice(CALLS)
+    elif isinstance(holder[key], int):
+        holder[key] = pick.choice([0, -1, 1, 2, 3, 7, 13, 2**31, 2**63, -(2**63), 10**30, True])
+    else:
+        holder[key] = pick.choice([None, 0, -1, "x", "", [], {}, True, 1e308, float("nan"), [[]], {"as_int": 2**62}])
+
+
+def _places(document: Any) -> list[tuple[Any, Any]]:
+    """Every (holder, key) of a document, with those where the program stands several times."""
+    found: list[tuple[Any, Any]] = []
+    waiting = [document]
+    while waiting:
+        holder = waiting.pop()
+        for key, value in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+            found += [(holder, key)] * (1 if isinstance(value, dict | list) else 3)
+            if isinstance(value, dict | list):
+                waiting.append(value)
+    return found
+
+
+CALLS = [
+    *(f"torch.ops.aten.{name}" for name in (
+        "add.Tensor", "mul.Tensor", "cat.default", "view.default", "expand.default", "slice.Tensor", "index.Tensor",
+        "softmax.int", "linear.default", "conv2d.default", "split.Tensor", "roll.default", "arange.default",
+        "embedding.default", "max_pool2d.default", "relu_.default", "layer_norm.default", "einsum.default", "x",
+    )),
+    "torch.ops.higher_order.wrap_with_set_grad_enabled", "", "x", "[bold]", "\x1b[31m", "Symbol('s0')",
+    "Mul(Integer(2), Symbol('s1'))", "Pow(Integer(9), Integer(999999))", "__import__('os')", "(" * 5000, "relu_", "q",
+]  # fmt: skip
+_BINARY = {"onnx": _onnx, "pt2": _archive}

@@ -39,8 +39,8 @@ def front_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_formats_of_the_tree() -> None:
     assert catalogue.suffixes() == {
-        ".onnx": "onnx", ".csv": "scalesim_csv", ".json": "transformer_config", ".yaml": "workload_yaml",
-        ".yml": "workload_yaml",
+        ".onnx": "onnx", ".csv": "scalesim_csv", ".json": "transformer_config", ".pt2": "torch_export",
+        ".yaml": "workload_yaml", ".yml": "workload_yaml",
     }  # fmt: skip
     assert {name: catalogue.get(name).OPTIONS for name in catalogue.names()}["onnx"] == (
         "batch", "on_unsupported", "lookups",

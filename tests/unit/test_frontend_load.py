@@ -45,8 +45,8 @@ def test_what_is_no_model(tmp_path: Path) -> None:
         load_model(tmp_path / "none.onnx")
     with pytest.raises(ModelError, match=r"unknown format; allowed files ending in \.onnx"):
         load_model(write(tmp_path, "x", "model.bin"))
-    with pytest.raises(NotBuiltError, match=r"format \.pt2 is not built yet"):
-        load_model("model.pt2")
+    with pytest.raises(NotBuiltError, match=r"format \.mlir is not built yet"):
+        load_model("model.mlir")
     with pytest.raises(ConfigError, match="batch: found 0; allowed 1 or more"):
         load_model("resnet50", batch=0)
     with pytest.raises(ConfigError, match="has no parameters to set"):

@@ -1,0 +1,94 @@
+"""Makes the neutral graph node by node: each value has its shape at once, and small constants their contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from archsim.ir.graph import SMALL_ELEMENTS, Array, GraphNode, GraphValue, OperatorAttribute, Shape
+from archsim.ops.kit.catalogue import family
+
+_HELD = {"bfloat16": "float32"}  # NumPy has no such type; its numbers are held in another
+
+
+class GraphMaker:
+    """Nodes and values so far. ``hints``: shapes of what operators without a rule make."""
+
+    def __init__(self) -> None:
+        """Empty."""
+        self.values: dict[str, GraphValue] = {}
+        self.nodes: list[GraphNode] = []
+        self.hints: dict[str, Shape] = {}
+        self._names: set[str] = set()
+
+    def free(self, name: str) -> str:
+        """A name that no value has: this one, or one like it."""
+        return _free(name, self.values)
+
+    def label(self, name: str) -> str:
+        """A name that no node has."""
+        found = _free(name, self._names)
+        self._names.add(found)
+        return found
+
+    def enter(self, value: GraphValue) -> str:
+        """A value, by a name that is free."""
+        value = replace(value, name=self.free(value.name))
+        self.values[value.name] = value
+        return value.name
+
+    def constant(self, name: str, data: Any, dtype: str) -> str:
+        """A constant with its contents, where they are few."""
+        array = np.asarray(data, _HELD.get(dtype, dtype))
+        return self.enter(GraphValue(name, array.shape, "constant", dtype, array if _is_small(array.shape) else None))
+
+    def node(
+        self, op: str, name: str, inputs: Sequence[str], attributes: Mapping[str, OperatorAttribute], dtypes: list[str]
+    ) -> tuple[str, ...]:
+        """Add a node with an output for each of ``dtypes``; what follows from known contents is a constant at once."""
+        outputs = tuple(self.free(f"{name}.out{at or ''}") for at in range(len(dtypes)))
+        node = GraphNode(name, op, tuple(inputs), outputs, attributes)
+        read = tuple(self.values[each] if each else None for each in inputs)
+        rule = family(node)
+        shapes = rule.shapes(node, read)
+        if any(size < 0 for shape in shapes for size in shape):
+            node.fail(f"gets an output of shape {list(shapes[0])}: its window or slice is larger than its input")
+        data = self._contents(node, read, shapes)
+        for at, (output, dtype) in enumerate(zip(outputs, dtypes, strict=True)):
+            kind = "constant" if data or all(value is None or value.constant for value in read) else "activation"
+            sources = sorted({source for value in read if value is not None for source in value.sources})
+            known = np.asarray(data[at], _HELD.get(dtype, dtype)) if data else None
+            self.values[output] = GraphValue(output, shapes[at], kind, dtype, known, tuple(sources))  # type: ignore[arg-type]
+        if not data:
+            self.nodes.append(replace(node, name=self.label(name)))
+        return outputs
+
+    def _contents(
+        self, node: GraphNode, read: tuple[GraphValue | None, ...], shapes: tuple[Shape, ...]
+    ) -> tuple[Array, ...]:
+        """Contents of the outputs where those of all inputs are known and they are few, else ()."""
+        if len(shapes) < len(node.outputs):
+            node.unsupported(f"has {len(node.outputs)} outputs, of which only {len(shapes)} can be computed")
+        given = [None if value is None else value.data for value in read]
+        if any(value is not None and array is None for value, array in zip(read, given, strict=True)):
+            return ()
+        if not read or not all(_is_small(shape) for shape in shapes):
+            return ()
+        with np.errstate(all="ignore"):
+            return family(node).reference(node, *given)
+
+
+def _is_small(shape: Shape) -> bool:
+    return prod(shape) <= SMALL_ELEMENTS
+
+
+def _free(name: str, taken: Mapping[str, object] | set[str]) -> str:
+    found, count = name, 1
+    while found in taken:
+        count += 1
+        found = f"{name}_{count}"
+    return found

@@ -1,0 +1,75 @@
+"""Rows and elements picked by indices."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from archsim.frontend.torch.bound import BoundCall
+from archsim.ops.kit.lookups import INDEX_TYPES
+
+
+def embedding(call: BoundCall) -> str:
+    """Rows of a table."""
+    return call.add("Gather", call.tensor("weight"), call.tensor("indices"), axis=0)
+
+
+def index_select(call: BoundCall) -> str:
+    """Elements of an axis."""
+    source = call.tensor("self")
+    return call.add("Gather", source, call.tensor("index"), axis=call.axis("dim", len(call.size(source))))
+
+
+def index(call: BoundCall) -> str:
+    """Elements by indices of one axis, or of neighbouring axes, which are taken as one."""
+    source, stated = call.tensor("self"), call.tensors("indices")
+    axes = [axis for axis, name in enumerate(stated) if name]
+    shape = call.size(source)
+    if not axes or axes != list(range(axes[0], axes[0] + len(axes))) or len(stated) > len(shape):
+        call.refuse("picks by indices of axes that are not neighbours")
+    for axis in axes:
+        if call.value(stated[axis]).dtype not in INDEX_TYPES:
+            call.refuse(f"picks by {call.value(stated[axis]).dtype}; allowed {', '.join(INDEX_TYPES)}")
+    if len(axes) == 1:
+        return call.add("Gather", source, stated[axes[0]], axis=axes[0])
+    joined = call.reshaped(
+        source, (*shape[: axes[0]], prod(shape[axes[0] : axes[-1] + 1]), *shape[axes[-1] + 1 :]), "rows"
+    )
+    found = stated[axes[0]]
+    for axis in axes[1:]:
+        stride = call.scalar_value("stride", shape[axis], "int64")
+        scaled = call.add("Mul", found, stride, part="rows.first", dtype="int64")
+        found = call.add("Add", scaled, stated[axis], part="rows.index", dtype="int64")
+    return call.add("Gather", joined, found, axis=axes[0])
+
+
+def embedding_bag(call: BoundCall) -> str:
+    """Sum or mean of the rows of each bag, where bags are of one size."""
+    mode = call.integer("mode", 0)
+    if mode not in (0, 1) or call.is_tensor("per_sample_weights"):
+        call.refuse("takes the largest of a bag, or weighs its rows; allowed sums and means")
+    indices, offsets = call.tensor("indices"), call.value(call.tensor("offsets"))
+    bags, size = call.shape[0], _bag_size(call, offsets.data, call.value(indices).elements)
+    parted = call.reshaped(indices, (bags, size), "bags")
+    rows = call.add("Gather", call.tensor("weight"), parted, axis=0)
+    op = "ReduceMean" if mode else "ReduceSum"
+    return call.add(op, rows, call.integers_value("axes", (1,)), part="bag", keepdims=0)
+
+
+def _bag_size(call: BoundCall, offsets: object, elements: int) -> int:
+    starts = None if offsets is None else [int(start) for start in np.ravel(np.asarray(offsets))]
+    bags = call.shape[0]
+    size = elements // bags if bags else 0
+    if starts is None or not size or starts[:bags] != list(range(0, elements, size)):
+        call.refuse("its bags differ in size, or are known at run time only; allowed equal ones")
+    return size
+
+
+RULES = {
+    "embedding": embedding,
+    "index_select": index_select,
+    "index": index,
+    "embedding_bag": embedding_bag,
+    "_embedding_bag_forward_only": embedding_bag,
+}
