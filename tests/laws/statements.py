@@ -120,6 +120,10 @@ GROUPS: dict[str, dict[int, str]] = {
         48: "The same bits under any hash seed, worker count and cache state.",
     },
     "Second treaty": {
+        49: (
+            "Appended state: bytes written = rows appended, each row that is there is read once; N decode steps give "
+            "the numbers of one forward pass of N tokens, in integers bit for bit."
+        ),
         56: (
             "Of the results by the three objectives each is the best in its own figure, up to half a per cent: the "
             "other two are simulated."

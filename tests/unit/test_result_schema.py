@@ -35,7 +35,8 @@ layers:
 CACHE = "  - cache: {name: rows, size: 512 B, line: 16 B, ways: 4, word: 8 B, keeps: [tables]}\n  - dma: {name: dma}\n"
 MEANT = {text.capitalize() for row in CAUSES.rows for text in (row.meaning, row.bound_meaning or row.meaning)}
 FREE = {  # mappings whose keys are names of parts, layers, units, nodes, roles or key paths
-    "energy_breakdown_j", "time_breakdown", "dram.memories", "provenance.fidelity", "provenance.options.dtypes",
+    "energy_breakdown_j", "time_breakdown", "dram.memories", "dram.roles", "provenance.fidelity",
+    "provenance.options.dtypes",
     "provenance.options.set", "provenance.options.lookups", "provenance.options.parameters", "details.critical",
     "details.area_breakdown_mm2", "details.sources", "details.power", "details.dram", "details.row_hit_rate",
     "details.caches", "details.net.tried", "details.predicted", "details.timeline.[].units", "details.why.[].keys",
@@ -47,6 +48,12 @@ def plain(job: Job, why: bool = False) -> dict[str, Any]:
     done = execute(job)
     found: dict[str, Any] = json.loads(json.dumps((done.explained(job) if why else done).summary))
     return found
+
+
+STATE = (
+    "schema: archsim.workload/1\ninputs: {x: [1, 2, 4]}\nstates: {kept: {shape: [1, 8, 4], past: 3}}\n"
+    "layers:\n  - append: {name: all, state: kept}\n  - act: {function: relu}\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +68,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     mapping.write_text("schema: archsim.mapping/1\nconstraints:\n- {layers: conv1, units: [mxu]}\n", encoding="utf-8")
     repeated = "- repeat: 7\n    name: block\n    layers:\n      - dense: {name: fc, out: size, act: relu}\n"
     (folder / "blocks.yaml").write_text(WORDS.partition("- dense")[0] + repeated, encoding="utf-8")
+    (folder / "state.yaml").write_text(STATE, encoding="utf-8")
     tiny, words, chip = folder / "tiny.csv", folder / "words.yaml", GOLDEN / "chip.yaml"
     listing = Job(GOLDEN / "program.asm", chip)
     looked_up = Job(
@@ -77,6 +85,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "golden": plain(Job(GOLDEN / "workload.yaml", chip, values={"clock": "2 GHz"}), why=True),
         "a stated mapping": plain(Job(GOLDEN / "workload.yaml", chip, mapping=mapping)),
         "gathers and a cache": plain(looked_up),
+        "a state": plain(Job(folder / "state.yaml", chip)),
         "many cores": plain(Job(tiny, "simba_chiplet", search="random")),
         "nested networks": plain(Job(tiny, "simba")),
         "fast": plain(Job(tiny, "edge_npu", fidelity="fast", refine=2)),
