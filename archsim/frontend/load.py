@@ -55,8 +55,8 @@ def import_model(
     ``batch``: new dim 0 of the inputs (None: as stored; 1 where the model leaves it open). ``on_unsupported``:
     'error', or 'host' to run operators without a rule on the host (ONNX, .pt2). ``parameters``: of a workload file or a
     config.json, or what a .pt2 leaves open. ``lookups``: node that looks rows of a table up -> its access pattern, such
-    as ``zipf(exponent=1, seed=0)``. Raises ModelError or ConfigError naming what does not fit, NotBuiltError for formats
-    that this version does not read.
+    as ``zipf(exponent=1, seed=0)``. Raises ModelError or ConfigError naming what does not fit, NotBuiltError for
+    formats that this version does not read.
     """
     if batch is not None and batch < 1:
         raise ConfigError(f"batch: found {batch}; allowed 1 or more")

@@ -23,7 +23,9 @@ LARGEST_BYTES = 1 << 28  # of a program's JSON: that of 32 layers of Llama has 6
 _FOLDER, _WEIGHTS = "/models/", "/data/weights/"
 
 
-def load_graph(path: Path, name: str, parameters: Mapping[str, int | str], batch: int | None, on_unsupported: str) -> Graph:
+def load_graph(
+    path: Path, name: str, parameters: Mapping[str, int | str], batch: int | None, on_unsupported: str
+) -> Graph:
     """The graph of the program in an archive, its open sizes stated. Raises ModelError that names file and call."""
     try:
         program = load(path)
