@@ -30,6 +30,7 @@ class LayerBuilder:
         """``graph``: inferred, without aliases, fused."""
         self.graph = graph
         self.layers: list[Layer] = []
+        self._names: set[str] = set()  # of layers
         self.views: dict[str, ViewNode] = {}
         self.tensors = Tensors(graph.states)
         self._images = images(graph)
@@ -234,10 +235,10 @@ class LayerBuilder:
         self.tensors.root(self._values[name], layout)
 
     def _unused(self, name: str) -> str:
-        taken = {layer.name for layer in self.layers if layer.name.startswith(name)}
         number, found = 2, name
-        while found in taken:
+        while found in self._names:
             found, number = f"{name}#{number}", number + 1
+        self._names.add(found)
         return found
 
 

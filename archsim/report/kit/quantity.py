@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, NotRequired, get_args, get_origin, get_type_hints
 
 from archsim.ir.figure_table import FIGURES, GROUPS
 from archsim.ir.keys import COUNT as A_COUNT
@@ -45,7 +45,8 @@ def _facts() -> Mapping[str, str]:
     found = {}
     for section, kind in (("workload", WorkloadFacts), ("architecture", ArchitectureFacts)):
         for name, hint in get_type_hints(kind, include_extras=True).items():
-            said = next(item for item in hint.__metadata__ if isinstance(item, ResultKey))
+            stated = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
+            said = next(item for item in stated.__metadata__ if isinstance(item, ResultKey))
             found[f"{section}.{name}"] = _SHOWN.get(said.unit, said.unit)
     return found
 
