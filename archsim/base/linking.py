@@ -267,8 +267,9 @@ def _from_words(part: Any, values: Any) -> Any:
         names[f"kind{at}"] = numba.typeof(each.value if is_table else each)
         given.append(f"value_at(kind{at}, {f'word_at(words + {place})' if is_table else f'words + {place}'})")
         place += _WORD * many_words(each)
-    exec(f"def {part.py_func.__name__}(words): return part({', '.join(given)})", names)
-    made: Any = names[part.py_func.__name__]
+    exec(f"def from_words(words): return part({', '.join(given)})", names)
+    made: Any = names["from_words"]
+    made.__name__ = made.__qualname__ = part.py_func.__name__
     made.__module__ = part.py_func.__module__  # it is said that something of it is compiled
     return type(part)(made, part.options)
 

@@ -11,7 +11,6 @@ import ctypes
 import struct
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 from weakref import ref
 
@@ -19,6 +18,7 @@ import numpy as np
 
 _MOST_KNOWN = 512  # arrays
 _IN_ROWS, _IN_COLUMNS, _ALIGNED, _WRITEABLE = 0x1, 0x2, 0x100, 0x400  # NumPy's flags
+_NARROW = (bool, np.bool_, np.int32)  # narrower than words where they lie beside one another
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _known: dict[int, tuple[ref[Any], str, tuple[int, ...]]] = {}  # arrays by their id, with kind and words
 
@@ -43,8 +43,10 @@ class WordTable:
 
     def write(self, value: Any) -> None:
         """Other arrays stand in the place of those so far, of the same types."""
-        self._words[:], kind = _laid_out(value)
-        assert kind == self.kind, "compiled code reads the words as it was made for"
+        words, kind = _laid_out(value)
+        if kind != self.kind:
+            raise TypeError(f"compiled code reads these words as {self.kind}, not as {kind}")
+        self._words[:] = words
         self.value = value
 
     def entry(self, found: Any) -> int:
@@ -67,7 +69,6 @@ def _of_one(value: Any) -> tuple[list[Any], list[Any]]:
     kinds: list[Any] = []
     words: list[Any] = []
     described((value,), kinds, words)
-    assert (bool, bool) not in pairwise(kinds), "flags side by side lie in one word"
     return kinds, words
 
 
@@ -88,6 +89,8 @@ def described(values: Iterable[Any], kinds: list[Any], words: list[Any]) -> None
             kinds.append(text)
             words += found
         elif isinstance(value, tuple):
+            if any(type(part) in _NARROW for part in value):
+                raise UnknownKindError(f"{kind}: a tuple with flags or short numbers, which do not lie in words")
             kinds += (kind, len(value))
             described(value, kinds, words)
         elif kind is int and _LEAST <= value <= _MOST:

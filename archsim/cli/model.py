@@ -47,7 +47,10 @@ def run(
     ] = None,
     repeat: Annotated[
         opt.RepeatChoice,
-        typer.Option(help="Simulate all, or of equal blocks of layers (with --warm: of equal runs) a few."),
+        typer.Option(
+            help="exact: simulate all; steady: of equal blocks of layers (with --warm: of equal runs) a few; auto: "
+            "steady where that spares most of a large model."
+        ),
     ] = opt.RepeatChoice.AUTO,
     lookups: opt.LookupsOption = None,
     parameter: opt.ParameterOption = None,

@@ -36,8 +36,8 @@ def _check(graph: Graph, name: str, state: GraphState) -> None:
         raise ModelError(f"state '{name}': axis {state.axis}; allowed 0 to {len(value.shape) - 1}")
     if not 0 <= state.past <= value.shape[state.axis]:
         raise ModelError(
-            f"state '{name}': {state.past} rows are there, of {value.shape[state.axis]} that it has room for; set the "
-            f"parameter context to {state.past} or more"
+            f"state '{name}': {state.past} rows are there, of {value.shape[state.axis]} that it has room for; give it "
+            f"room for {state.past} rows or more"
         )
 
 
@@ -62,6 +62,6 @@ def _check_reads(graph: Graph, node: GraphNode) -> None:
         state = graph.states.get(name)
         if state is not None and state.past < graph.values[name].shape[state.axis]:
             node.fail(
-                f"reads all of '{name}', of which {state.past} rows are there; read what an Append makes of it, or set "
-                "the parameter context to the rows that are there"
+                f"reads all of '{name}', of which {state.past} rows are there; read what an Append makes of it, or "
+                "give it no more room than that"
             )

@@ -13,7 +13,7 @@ from archsim.ir.records import Records
 MOVING = ("MOVE", "GATHER", "SCATTER")
 
 CountKey = tuple[str, str, str]  # (layer, part, action)
-RoleKey = tuple[str, str, str]  # (role, part, action)
+RoleKey = tuple[str, str, str, str]  # (layer, role, part, action)
 _MARK = "\x1f"  # between the layer and the role that a move is charged to
 
 
@@ -94,7 +94,7 @@ class Activity:
     """The machine's whole account of one Program.
 
     ``records``: unit -> its commands in order; every engine instance of the chip is a key, unused ones are empty.
-    ``roles``: (role, part, action) -> integer, of what moves did in DRAM; none where not all of a run was simulated.
+    ``roles``: (layer, role, part, action) -> integer, of what moves did in DRAM.
     ``counts``: (layer, part, action) -> integer. Actions: memories ``read_bytes``, ``write_bytes``, ``read_accesses``,
     ``write_accesses`` (dram also ``pin_read_bytes``, ``pin_write_bytes``, ``row_hits``, ``row_misses``,
     ``row_conflicts``, ``activates``, ``refreshes``, ``row_open_ps``; caches ``lookups``); arrays ``mac`` and the

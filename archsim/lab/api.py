@@ -122,8 +122,8 @@ def run(
     | fast (measured rates, links); None = as the chip says and is affordable. ``warm``: so many runs one after another,
     the last of which gives ``throughput_per_s``;
     ``repeat``: exact | steady (of equal blocks of layers four are simulated; with ``warm`` equal runs are reused,
-    refresh aligned) | auto (steady where that spares half of the layers of a single run without a mapping file).
-    ``lookups``: as of ``load_model``.
+    refresh aligned) | auto (steady where that spares half of the layers of a large model, in a single run without a
+    mapping file). ``lookups``: as of ``load_model``.
     ``mapping``: a mapping file, whose layers are taken instead of searched. ``refine``: how many mappings of each layer
     the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. ``parameters``: of a
     workload file, e.g. ``{"seq": 128}``; of a Workload they were stated when it was loaded. ``search``: the mapping

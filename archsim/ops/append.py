@@ -29,8 +29,8 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     rows, room = past + new.shape[axis], state.shape[axis]
     if rows > room:
         node.fail(
-            f"appends rows {past} to {rows - 1} to '{state.name}', which has room for {room}; set the parameter "
-            f"context to {rows} or more"
+            f"appends rows {past} to {rows - 1} to '{state.name}', which has room for {room}; give it room "
+            f"for {rows} rows or more, such as by --parameter context={rows} where the model has that parameter"
         )
     return ((*state.shape[:axis], rows, *state.shape[axis + 1 :]),)
 

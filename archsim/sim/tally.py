@@ -101,12 +101,13 @@ class Tally:
         return {key: found[key] for key in sorted(found) if found[key]}
 
     def roles(self, parts: Collection[str]) -> Mapping[RoleKey, int]:
-        """What moves did in these ``parts`` by role, sorted by key."""
+        """What moves did in these ``parts`` by layer and role, sorted by key."""
         found: dict[RoleKey, int] = {}
         for (account, part, action), amount in self._total().items():
-            role = split_account(account)[1]
+            layer, role = split_account(account)
             if role and part in parts and amount:
-                found[role, part, action] = found.get((role, part, action), 0) + amount
+                key = (layer, role, part, action)
+                found[key] = found.get(key, 0) + amount
         return {key: found[key] for key in sorted(found)}
 
     def _total(self) -> dict[CountKey, int]:

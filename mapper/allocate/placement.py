@@ -167,7 +167,8 @@ def check_stated(place: Placement, size_bytes: int, life: Lifetime, capacity: in
 def place_dram(
     tensors: list[tuple[str, int, Lifetime]], capacity: int, memory: str, stated: Mapping[str, Placement]
 ) -> dict[str, int]:
-    """First-fit addresses in graph order with lifetime reuse, beside those that are stated.
+    """First-fit addresses in graph order with lifetime reuse, beside those that are stated: ``tensors`` that other
+    Programs find too come first.
 
     Raises MappingError when the memory is too small or a stated place impossible.
     """

@@ -215,9 +215,15 @@ class Lowering:
         placed: dict[str, tuple[str, int]] = {}
         for home, wanted in by_home.items():
             stated = {name: place for name, place in self._stated().items() if place.memory == home}
-            addresses = place_dram(wanted, self.architecture.memory(home).capacity_bytes, home, stated)
+            in_order = self._states_first(wanted)
+            addresses = place_dram(in_order, self.architecture.memory(home).capacity_bytes, home, stated)
             placed |= {name: (home, address) for name, address in addresses.items()}
         return tuple(self._tensor(name, dtype, placed, residency) for name, dtype in dtypes.items())
+
+    def _states_first(self, wanted: list[tuple[str, int, Lifetime]]) -> list[tuple[str, int, Lifetime]]:
+        """States by their names, whatever else a Program has: they lie at one address in every Program of a run."""
+        states = sorted(each for each in wanted if self.workload.tensors[each[0]].kind == "state")
+        return [*states, *(each for each in wanted if self.workload.tensors[each[0]].kind != "state")]
 
     def _stated(self) -> dict[str, Placement]:
         """Stated places by tensor, those of DRAM in the tensor's home."""

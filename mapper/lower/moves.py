@@ -125,6 +125,11 @@ def written_role(plan: OperandPlan) -> str:
     return plan.role if plan.role == "kv" else "outputs"
 
 
+def _copied_role(source: OperandPlan, target: OperandPlan) -> str:
+    """The role of what moves an operand to another one's tensor: of rows of a state wherever they go."""
+    return source.role if source.role == "kv" else written_role(target)
+
+
 def copies(frame: Frame) -> Iterator[Item]:
     """A copy: through a ring when both ends are in DRAM, else one move straight between them."""
     depth = len(frame.loops)
@@ -138,7 +143,7 @@ def copies(frame: Frame) -> Iterator[Item]:
         name=f"{frame.name}.copy",
         op="MOVE" if index is None else "GATHER",
         layer=frame.name,
-        role=written_role(target) if index is None else source.role,
+        role=_copied_role(source, target) if index is None else source.role,
         waits=(Token(f"{ring}.full"),) if source.buffered else (),
         signals=(Token(f"{ring}.free"),) if source.buffered else (),
         extents=tuple(frame.extent(dim, depth) for dim in frame.problem.dims),

@@ -9,7 +9,7 @@ import pytest
 
 from archsim.base.addressed import address_of, call, called, value_at, word_at
 from archsim.base.jit import addressed, entry, njit
-from archsim.base.words import WordTable, described, many_words
+from archsim.base.words import UnknownKindError, WordTable, described, many_words
 
 
 class Counter(NamedTuple):
@@ -112,12 +112,34 @@ def test_words_of_arrays_say_where_they_lie(array: Any) -> None:
     assert many_words(array) == len(words)
 
 
-def test_flags_side_by_side_are_told() -> None:
-    """They lie in one word, which is not how words are handed over."""
+@entry
+@njit
+def weighed(pair: Any, more: Any) -> int:
+    """A number that tells where each part was found."""
+    return int(1000 * pair[0] + 10 * pair[1] + more)
 
-    class Flags(NamedTuple):
-        one: bool
-        other: bool
 
-    with pytest.raises(AssertionError, match="flags side by side"):
-        WordTable(Flags(True, False))
+@entry
+@njit
+def part(pair: Any) -> int:
+    """Called as compiled code calls its own function."""
+    return int(pair[0] - pair[1])
+
+
+@pytest.mark.parametrize("pair", [(np.int32(3), np.int32(5)), (True, np.int32(5)), (True, False), (3, 5)])
+def test_parts_of_tuples_are_found_whatever_their_width(pair: tuple[Any, Any]) -> None:
+    """Short numbers and flags, which do not lie in words of their own in a tuple, are handed over by Numba."""
+    assert weighed(pair, 7) == 1000 * int(pair[0]) + 10 * int(pair[1]) + 7
+    assert part(pair) == int(pair[0]) - int(pair[1])
+
+
+def test_a_table_has_no_parts_narrower_than_words() -> None:
+    with pytest.raises(UnknownKindError, match="flags or short numbers"):
+        WordTable((True, 3))
+
+
+def test_a_table_keeps_its_words_where_others_do_not_fit() -> None:
+    place = WordTable(counter(16))
+    with pytest.raises(TypeError, match="compiled code reads"):
+        place.write((3, 5))
+    assert added(place, 0, place, 0.0) == 16

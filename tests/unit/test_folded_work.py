@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,14 @@ def test_products_of_constants_are_counted_and_named() -> None:
 def test_the_text_of_a_workload_keeps_them() -> None:
     stored = to_workload(detector(True), batch=1, sha256="")
     assert workload_from_yaml(workload_to_yaml(stored)) == stored
+
+
+def test_what_nothing_reads_is_not_told() -> None:
+    """The queries that attend to themselves are left: only the product is needed."""
+    whole = detector(True)
+    nodes = (whole.nodes[0], replace(whole.nodes[2], inputs=("x", "p", "p")), whole.nodes[1])
+    found = to_workload(replace(whole, nodes=nodes), batch=1, sha256="")
+    assert found.folded_macs == QUERIES * WIDTH * WIDTH
 
 
 @pytest.mark.parametrize("op", ["Add", "Mul"])

@@ -120,8 +120,8 @@ def _with(graph: Graph, at: int, **changes: Any) -> Graph:
 
 GRAPH = decode(3, 1)
 WRONG = [
-    (decode(8, 1), "appends rows 8 to 8 to 'K', which has room for 8; set the parameter context to 9 or more"),
-    (decode(9, 1), "state 'K': 9 rows are there, of 8 .*context to 9"),
+    (decode(8, 1), "appends rows 8 to 8 to 'K', which has room for 8; give it room for 9 rows or more"),
+    (decode(9, 1), "state 'K': 9 rows are there, of 8 .*room for 9 rows"),
     (decode(-1, 1), "-1 rows are there"),
     (replace(GRAPH, states={"K": GraphState(2, 3)}), "appends to 'V', which is no state"),
     (replace(GRAPH, states={**GRAPH.states, "k2": GraphState(2, 3)}), "state 'k2' is no state among the inputs"),

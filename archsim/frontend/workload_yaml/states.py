@@ -30,8 +30,7 @@ def add_states(writer: GraphWriter, options: EntryOptions, sizes: Mapping[str, i
         room = shape[axis]
         if past > room:
             stated.fail(
-                f"found {past}; allowed 0 to {room}, the rows that it has room for: set the parameter context to "
-                f"{past} or more",
+                f"found {past}; allowed 0 to {room}, the rows that it has room for: give it room for {past} or more",
                 "past",
             )
         stated.finish()

@@ -23,7 +23,7 @@ def folded_macs(graph: Graph, lowered: Callable[[Graph], Workload]) -> dict[str,
     ``graph``: inferred. A node without a rule counts none.
     """
     found: dict[str, int] = {}
-    for node in graph.folded:
+    for node in _needed(graph):
         if node.op not in _SUMMING:
             continue
         try:
@@ -31,6 +31,17 @@ def folded_macs(graph: Graph, lowered: Callable[[Graph], Workload]) -> dict[str,
         except ModelError:
             continue
         found[node.name] = found.get(node.name, 0) + macs
+    return found
+
+
+def _needed(graph: Graph) -> list[GraphNode]:
+    """The nodes on whose results something that runs depends, in order."""
+    wanted = {name for node in graph.nodes for name in node.inputs} | set(graph.outputs)
+    found: list[GraphNode] = []
+    for node in reversed(graph.folded):
+        if wanted.intersection(node.outputs):
+            found.insert(0, node)
+            wanted.update(node.inputs)
     return found
 
 

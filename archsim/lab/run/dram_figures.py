@@ -43,7 +43,7 @@ def dram_roles(activity: Activity) -> dict[str, RoleFigures]:
             useful_read_bytes=_of_role(activity, role, "read_bytes"),
             useful_write_bytes=_of_role(activity, role, "write_bytes"),
         )
-        for role in dict.fromkeys(role for role, _, _ in activity.roles)
+        for role in sorted({role for _, role, _, _ in activity.roles})
     }
     asked = (
         sum(row["useful_read_bytes"] for row in found.values()),
@@ -57,7 +57,7 @@ def dram_roles(activity: Activity) -> dict[str, RoleFigures]:
 
 
 def _of_role(activity: Activity, role: str, action: str) -> int:
-    return sum(amount for (named, _, did), amount in activity.roles.items() if (named, did) == (role, action))
+    return sum(amount for (_, named, _, did), amount in activity.roles.items() if (named, did) == (role, action))
 
 
 def row_hit_rate(activity: Activity) -> float | None:

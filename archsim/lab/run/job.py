@@ -38,6 +38,7 @@ Progress = Callable[[str], None]
 
 ASM = ".asm"
 _MOST_KEPT = 0.5  # of the layers, where equal blocks are left out without being asked for
+_LEAST_LEFT_OUT = 10**9  # multiply-accumulates
 FLAGS = {"parameters": "parameter"}  # of fields whose option is called otherwise
 
 
@@ -52,7 +53,7 @@ class Job:
     ``fidelity`` of DRAM and network, None = the chip's as far as it is affordable; ``warm``: runs, of which the last
     gives the throughput; ``repeat``: exact, or steady: equal ones of these runs (see repetition), without ``warm``
     equal blocks of layers (see replay_blocks), are not simulated again, or auto: steady where that spares half of the
-    layers of a single run and no mapping file is stated; ``lookups``: access patterns of nodes
+    layers of a single run, of which many MACs, and no mapping file is stated; ``lookups``: access patterns of nodes
     that look rows up, by name; ``parameters``: of the model, by name; ``mapping``: a mapping file whose layers
     are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
     best is taken); ``workers``: processes that search; ``search``: the mapping search by its name, which draws by
@@ -190,8 +191,18 @@ def _left_out(job: Job, workload: Workload) -> tuple[LeftOut, ...]:
             "with --repeat exact"
         )
     found = leave_out(workload)
-    few = not found or len(found[-1].short.layers) > _MOST_KEPT * len(workload.layers)
-    return () if few and job.repeat == "auto" else found
+    return () if job.repeat == "auto" and not _is_worth_it(workload, found) else found
+
+
+def _is_worth_it(workload: Workload, left_out: Sequence[LeftOut]) -> bool:
+    """Whether what is left out is most of a model and takes long to simulate.
+
+    In small models blocks of layers take less time than there is between refreshes: none stands for the others.
+    """
+    if not left_out:
+        return False
+    short = left_out[-1].short
+    return len(short.layers) <= _MOST_KEPT * len(workload.layers) and workload.macs - short.macs >= _LEAST_LEFT_OUT
 
 
 def _check(mapping: ModelMapping, workload: Workload, architecture: Architecture, job: Job) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from archsim.base.arrays import AnyArray, IntArray
 from archsim.energy.account import STATIC
-from archsim.ir.activity import Activity, CacheStats, CountKey, DramStats, NocStats
+from archsim.ir.activity import Activity, CacheStats, CountKey, DramStats, NocStats, RoleKey
 from archsim.ir.bandwidth import FIELDS, BandwidthStreams, BandwidthTrace
 from archsim.ir.blocks import KEPT, EqualBlocks, equal_blocks, renamed, shortened
 from archsim.ir.mapping import ModelMapping
@@ -190,7 +190,7 @@ def _longer(activity: Activity, part: LeftOut, cuts: Mapping[str, _QueueCut], pe
         bandwidth=_bandwidth(activity.bandwidth, list(activity.dram), _windows(cuts, period, copies)),
         caches={name: again.cache(name, stats) for name, stats in activity.caches.items()},
         noc=again.noc(noc) if noc is not None else None,
-        roles={},
+        roles=_by_role(activity.roles, names),
     )
 
 
@@ -329,6 +329,17 @@ def _counts(counts: Mapping[CountKey, int], names: _Names, grown: float) -> dict
         if layer in middle:
             for by in range(1, names.copies + 1):
                 found[names.layer(layer, by), part, action] = amount
+    return found
+
+
+def _by_role(roles: Mapping[RoleKey, int], names: _Names) -> dict[RoleKey, int]:
+    """Those of the third block again for each that is left out."""
+    found = dict(roles)
+    middle = set(names.middle)
+    for (layer, *what), amount in roles.items():
+        for by in range(1, names.copies + 1 if layer in middle else 1):
+            role, part, action = what
+            found[names.layer(layer, by), role, part, action] = amount
     return found
 
 

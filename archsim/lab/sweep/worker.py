@@ -100,7 +100,7 @@ def _summary(job: Job, task: SweepTask) -> Mapping[str, Any]:
 
     if is_scenario(task.model.model):
         return serve(_scenario(task.model.model), job).summary
-    job = replace(job, model=model(task.model), repeat="auto")
+    job = replace(job, model=model(task.model))
     return estimated(job) if task.fidelity == COST else execute(job).summary
 
 

@@ -54,7 +54,7 @@ class Arrays(NamedTuple):
     size_bits: Any
     leak_w: float
     fixed_j: float
-    spans: bool
+    spans: int
 
 
 class Plan(NamedTuple):
@@ -152,7 +152,7 @@ def _arrays(space: Space, shapes: _Shapes, rows: list[Any], costings: list[Costi
         size_bits=np.array([memory.size_bits for memory in memories] or [0.0], np.float64),
         leak_w=float(sum(m.leak_w for m in space.hierarchy.memories) + space.hierarchy.compute.leak_w),
         fixed_j=0.0,
-        spans=space.convention.footprint is not touched,
+        spans=int(space.convention.footprint is not touched),
     )
     numbers = {memory.name: i for i, memory in enumerate(memories)}
     for t, ((_, columns), costing) in enumerate(zip(rows, costings, strict=True)):
