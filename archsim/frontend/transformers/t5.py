@@ -29,13 +29,13 @@ def t5(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """The encoder in prefill alone; the decoder over ``prompt`` rows, or over new ones."""
     model = _T5(graph, fields)
     fields.head("ForConditionalGeneration", "T5WithLMHeadModel")
-    fields.only("is_encoder_decoder", True, "the model has both")
     tied = fields.flag("tie_word_embeddings", True)
+    is_scaled = fields.flag("scale_decoder_outputs", tied)
     positions = fields.size("n_positions", ROWS)
     run = asked.decoder(prompt=positions, source=positions)
     source = model.encoded(run) if run.phase != DECODE else ""
     value = model.decoded(run, source)
-    if tied:
+    if is_scaled:
         factor = graph.numbers("lm_head.scale", model.width**-0.5, "float32")
         value = graph.add("Mul", "lm_head.scaled", value, factor)
     graph.output(write_head(graph, value, run, model.vocabulary, "shared.weight" if tied else ""))
