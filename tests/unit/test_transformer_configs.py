@@ -269,6 +269,25 @@ def test_buckets_of_distances() -> None:
     assert buckets(np.array([3, 0, -15, -16, -5000]), False, 32, 128).tolist() == [0, 0, 15, 16, 31]
 
 
+def test_buckets_of_pairs_are_those_of_their_distances(tmp_path: Path) -> None:
+    """Rows 300 and 301 behind 300 keys, stored as int32."""
+    graph = read_model(written(tmp_path, "t5"), "m", {"prompt": 300, "width": 2}, phase="decode")
+    (stored,) = (value for name, value in graph.values.items() if name.endswith("SelfAttention.buckets"))
+    wanted = buckets(np.arange(302)[None] - np.asarray([[300], [301]]), False, 32, 128)
+    assert stored.dtype == "int32" and stored.data is not None
+    np.testing.assert_array_equal(stored.data[0], wanted)
+
+
+def test_pairs_of_rows_and_keys_have_a_bound(tmp_path: Path) -> None:
+    """Each has a stored bucket: 2^26 of them at most."""
+    path = written(tmp_path, "t5")
+    with pytest.raises(ModelError, match="module 'encoder': 8193 rows of 8193 keys are 67,125,249 pairs"):
+        read_model(path, "m", {"prompt": 8, "source": 8193})
+    with pytest.raises(ModelError, match="module 'decoder': .* 67,125,249 pairs.*allowed 67,108,864"):
+        read_model(path, "m", {"prompt": 8193, "source": 8})
+    assert read_model(path, "m", {"prompt": 8193}, phase="decode").nodes
+
+
 def test_a_graph_is_made_in_milliseconds() -> None:
     """Of 32 layers, once modules are loaded: the least of several, in CPU time; ten times what is promised."""
     name, path, _ = find_model("llama3_8b")
