@@ -65,11 +65,17 @@ def from_torch(
     shapes count alone: weights are neither copied nor read, and may lie on the meta device. ``name``: of the model,
     else the module's class. ``dynamic_shapes``: as of ``torch.export.export``; the dimensions that they leave open get
     their sizes by ``parameters``, by the names of their ``Dim``. ``on_unsupported`` and ``lookups`` as of
-    ``load_model``. Raises ConfigError where torch is not installed, ModelError that names the module's call.
+    ``load_model``. Raises ConfigError where torch is not installed or ``example_inputs`` are no tuple or list,
+    ModelError that names the module's call.
     """
     from archsim.frontend.torch.export import ModuleExport
     from archsim.frontend.torch.load import import_module
 
+    if not isinstance(example_inputs, (tuple, list)):
+        found = type(example_inputs).__name__
+        raise ConfigError(
+            f"from_torch: example_inputs: found {found}; allowed a tuple or list, with an item for each input"
+        )
     asked = ModuleExport(module, tuple(example_inputs), dict(example_keywords or {}), dynamic_shapes)
     stated = dict(parameters or {})
     return import_module(asked, name, parameters=stated, on_unsupported=on_unsupported, lookups=lookups).workload
