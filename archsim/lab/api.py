@@ -37,11 +37,12 @@ def load_model(
     parameters: Mapping[str, int | str] | None = None,
 ) -> Workload:
     """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``
-    (None: as stored, 1 where the model leaves it open).
+    (None: as stored; where the model leaves it open 1, but for a .pt2 file, which is refused then).
 
     ``on_unsupported``: 'error', or 'host' to run unknown operators there. ``lookups``: node that looks rows of a table
-    up -> its access pattern, e.g. ``{"emb": "zipf(exponent=1, seed=0)"}``. ``parameters``: of a workload
-    file, e.g. ``{"seq": 128}``. Raises ModelError naming node, operator and what can be done.
+    up -> its access pattern, e.g. ``{"emb": "zipf(exponent=1, seed=0)"}``. ``parameters``: of a workload file, e.g.
+    ``{"seq": 128}``, of a config.json, or of a .pt2 file with open dimensions. Raises ModelError naming node, operator
+    and what can be done.
     """
     from archsim.frontend.load import load_model as load
 
