@@ -249,6 +249,10 @@ def test_a_graph_computes_what_torch_computes(name: str, decomposed: bool) -> No
     [
         (lambda x: x.unfold(1, 2, 2), "aten.unfold"),
         (lambda x: torch.sort(x).values, "aten.sort"),
+        (lambda x: x.argmax(1), "aten.argmax"),
+        (lambda x: x.topk(2).values, "aten.topk"),
+        (lambda x: f.interpolate(x[None, None], scale_factor=2, mode="bilinear"), "aten.upsample_bilinear2d"),
+        (lambda x: torch.rnn_tanh_cell(x, x, x.transpose(0, 1) @ x, x.transpose(0, 1) @ x), "aten.rnn_tanh_cell"),
         (lambda x: f.pad(x, (1, 1), mode="reflect"), "pads by mode 'reflect'"),
         (lambda x: x.index_put((torch.tensor([0]),), x[:1]), "aten.index_put"),
         (lambda x: f.conv_transpose1d(x[None], x[:, None, :3]), "transposed convolutions"),
