@@ -138,7 +138,9 @@ LookupsOption = Annotated[
 ]
 ParameterOption = Annotated[
     list[str] | None,
-    typer.Option("--parameter", metavar="NAME=N...", help="Set parameters of a workload file; repeatable."),
+    typer.Option(
+        "--parameter", metavar="NAME=N...", help="Set parameters of a workload file, config.json or .pt2; repeatable."
+    ),
 ]
 MappingOption = Annotated[
     Path | None, typer.Option("--mapping", metavar="FILE", help="Take what a mapping file states; search the rest.")

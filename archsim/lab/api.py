@@ -37,11 +37,12 @@ def load_model(
     parameters: Mapping[str, int | str] | None = None,
 ) -> Workload:
     """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``
-    (None: as stored, 1 where the model leaves it open).
+    (None: as stored; where the model leaves it open 1, but for a .pt2 file, which is refused then).
 
     ``on_unsupported``: 'error', or 'host' to run unknown operators there. ``lookups``: node that looks rows of a table
-    up -> its access pattern, e.g. ``{"emb": "zipf(exponent=1, seed=0)"}``. ``parameters``: of a workload
-    file, e.g. ``{"seq": 128}``. Raises ModelError naming node, operator and what can be done.
+    up -> its access pattern, e.g. ``{"emb": "zipf(exponent=1, seed=0)"}``. ``parameters``: of a workload file, e.g.
+    ``{"seq": 128}``, of a config.json, or of a .pt2 file with open dimensions. Raises ModelError naming node, operator
+    and what can be done.
     """
     from archsim.frontend.load import load_model as load
 
@@ -65,11 +66,17 @@ def from_torch(
     shapes count alone: weights are neither copied nor read, and may lie on the meta device. ``name``: of the model,
     else the module's class. ``dynamic_shapes``: as of ``torch.export.export``; the dimensions that they leave open get
     their sizes by ``parameters``, by the names of their ``Dim``. ``on_unsupported`` and ``lookups`` as of
-    ``load_model``. Raises ConfigError where torch is not installed, ModelError that names the module's call.
+    ``load_model``. Raises ConfigError where torch is not installed or ``example_inputs`` are no tuple or list,
+    ModelError that names the module's call.
     """
     from archsim.frontend.torch.export import ModuleExport
     from archsim.frontend.torch.load import import_module
 
+    if not isinstance(example_inputs, (tuple, list)):
+        found = type(example_inputs).__name__
+        raise ConfigError(
+            f"from_torch: example_inputs: found {found}; allowed a tuple or list, with an item for each input"
+        )
     asked = ModuleExport(module, tuple(example_inputs), dict(example_keywords or {}), dynamic_shapes)
     stated = dict(parameters or {})
     return import_module(asked, name, parameters=stated, on_unsupported=on_unsupported, lookups=lookups).workload

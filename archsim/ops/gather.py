@@ -28,9 +28,11 @@ def _refuse_wrong(node: GraphNode, indices: GraphValue, rows: int) -> None:
     """Raise ModelError for indices that are no whole numbers, and for constant ones outside of the table."""
     if indices.kind != "activation" and indices.dtype not in INDEX_TYPES:
         node.fail(f"indices '{indices.name}' have elements of type {indices.dtype}; allowed {', '.join(INDEX_TYPES)}")
-    wrong = [] if indices.data is None else [int(i) for i in np.ravel(indices.data) if not -rows <= i < rows]
-    if wrong:
-        node.fail(f"index {wrong[0]}; allowed {-rows} to {rows - 1}")
+    if indices.data is None or not indices.data.size:
+        return
+    if indices.data.min() < -rows or indices.data.max() >= rows:
+        wrong = indices.data[(indices.data < -rows) | (indices.data >= rows)]
+        node.fail(f"index {int(wrong.flat[0])}; allowed {-rows} to {rows - 1}")
 
 
 def lower(node: GraphNode, build: WorkloadBuilder) -> None:

@@ -88,7 +88,7 @@ def lower(node: GraphNode, build: WorkloadBuilder) -> None:
         data = replace(data, lookup=Indices("trace", trace=trace), axis=axis)
         read[axis] = at((dims[axis], NEIGHBOURS), TAP)
     else:
-        moved = [(part, stride.rows) for part, stride in zip(parts, strides, strict=True) if stride.rows]
+        moved = [(part, stride.rows) for part, stride in zip(parts, cut, strict=True) if stride.rows]
         read[axis] = at(*moved, TAP, offset=rows[0])
     extents: dict[str, int] = {}
     for dim, extent in build.extents(out).items():

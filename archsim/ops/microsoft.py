@@ -22,6 +22,7 @@ SKIP, SKIP_SIMPLIFIED = f"{DOMAIN}SkipLayerNormalization", f"{DOMAIN}SkipSimplif
 BIAS_GELU, FAST_GELU, QUICK_GELU = (f"{DOMAIN}{name}" for name in ("BiasGelu", "FastGelu", "QuickGelu"))
 ROTARY, N_BITS = f"{DOMAIN}RotaryEmbedding", f"{DOMAIN}MatMulNBits"
 MULTI_HEAD, GROUPED = f"{DOMAIN}MultiHeadAttention", f"{DOMAIN}GroupQueryAttention"
+LENGTHS = ("seqlens_k", "total_sequence_length")
 EPSILON = {SKIP: 1e-12, SKIP_SIMPLIFIED: 1e-12}  # of others 1e-5
 SUM = 3  # output of Skip operators: what is normalised
 
@@ -37,12 +38,30 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     if node.op == N_BITS:
         return ((*shape[:-1], node.integer("N", 0)),)
     if node.op in (MULTI_HEAD, GROUPED):
+        _refuse_shorter(node, inputs)
         return attention.shapes(attention_of(node), attended(node, inputs))
     if node.op == SIMPLIFIED and any(node.outputs[1:]):
         node.unsupported("puts out its deviation")
     if node.op == ROTARY and (node.integer("rotary_embedding_dim", 0) or node.number("scale", 1.0) != 1):
         node.unsupported("rotates a part of each head, or scales")
     return (shape,)
+
+
+def lengths_of(node: GraphNode, inputs: Inputs) -> Inputs:
+    """seqlens_k and total_sequence_length, where a GroupQueryAttention has them."""
+    return tuple(value for value in inputs[5:7] if value is not None) if node.op == GROUPED else ()
+
+
+def _refuse_shorter(node: GraphNode, inputs: Inputs) -> None:
+    """Raise UnsupportedError where stored lengths leave rows of keys out; seqlens_k are lengths less 1."""
+    keys, past = inputs[1:2], inputs[3:4]
+    if node.op != GROUPED or not keys or keys[0] is None or len(keys[0].shape) != 3:
+        return
+    rows = keys[0].shape[1] + (past[0].shape[2] if past and past[0] is not None else 0)
+    for name, value, wanted in zip(LENGTHS, inputs[5:7], (rows - 1, rows), strict=False):
+        wrong = [] if value is None or value.data is None else [int(n) for n in np.ravel(value.data) if n != wanted]
+        if wrong:
+            node.unsupported(f"has {name} {wrong[0]}, where all older and new rows of keys make {wanted}")
 
 
 def attention_of(node: GraphNode) -> GraphNode:

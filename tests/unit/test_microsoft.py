@@ -86,8 +86,10 @@ def own(op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> An
     return helper.make_node(op, inputs, outputs, name=op.lower(), domain="com.microsoft", **attributes)
 
 
-def decoder(folder: Path) -> str:
-    """A step of a decoder as ONNX Runtime's tools write it: 4 heads of 16 over 2 of keys, 3 older rows, 1 new."""
+def decoder(folder: Path, valid: int | None = 4) -> str:
+    """A step of a decoder as ONNX Runtime's tools write it: 4 heads of 16 over 2 of keys, 3 older rows, 1 new.
+
+    ``valid``: of these, as seqlens_k and total_sequence_length say; None: they are inputs."""
     nodes = [
         own("SkipSimplifiedLayerNormalization", ["x", "skip", "gamma"], ["n", "", "", "s"], epsilon=1e-5),
         *(helper.make_node("MatMul", ["n", f"w{each}"], [each], name=f"to_{each}") for each in "qkv"),
@@ -105,9 +107,11 @@ def decoder(folder: Path) -> str:
     ]
     weights = {f"w{each}": random(64, size) for each, size in (("q", 64), ("k", 32), ("v", 32), ("o", 64))}
     inputs = {"x": [1, 1, 64], "skip": [1, 1, 64], "pk": [1, 2, 3, 16], "pv": [1, 2, 3, 16]}
-    return save(folder, nodes, inputs, ["y", "key", "value"], gamma=random(64), cos=random(8, 8),
-                sin=random(8, 8, seed=1), lengths=np.asarray([[3]], np.int32), total=np.asarray(4, np.int32),
-                **weights)  # fmt: skip
+    weights |= {"gamma": random(64), "cos": random(8, 8), "sin": random(8, 8, seed=1)}
+    if valid is None:
+        return save(folder, nodes, {**inputs, "lengths": [1], "total": [1]}, ["y", "key", "value"], **weights)
+    lengths = {"lengths": np.asarray([[valid - 1]], np.int32), "total": np.asarray(valid, np.int32)}
+    return save(folder, nodes, inputs, ["y", "key", "value"], **lengths, **weights)
 
 
 def test_a_decoder_has_exact_macs_and_verifies(tmp_path: Path) -> None:
@@ -115,6 +119,18 @@ def test_a_decoder_has_exact_macs_and_verifies(tmp_path: Path) -> None:
     workload = load_model(path)
     assert workload.macs == 64 * (64 + 32 + 32 + 64) + 4 * 16 * 4 * 2  # heads x elements x keys, scores and context
     assert verify(VerifyOptions(Job(path, "edge_npu"))).met
+
+
+def test_lengths_that_leave_rows_of_keys_out_are_refused(tmp_path: Path) -> None:
+    says = r"node 'groupqueryattention' .*seqlens_k 2, where all older and new rows of keys make 3"
+    with pytest.raises(ModelError, match=says):
+        load_model(decoder(tmp_path, 3))
+    assert not any("seqlens_k" in each for each in load_model(decoder(tmp_path)).warnings)
+
+
+def test_lengths_of_the_run_are_said_to_be_taken_as_those_of_all_rows(tmp_path: Path) -> None:
+    found = [each for each in load_model(decoder(tmp_path, None)).warnings if "seqlens_k" in each]
+    assert len(found) == 1 and "'groupqueryattention'" in found[0] and "are taken as valid" in found[0]
 
 
 def test_keys_without_older_ones_are_put_out_as_they_come(tmp_path: Path) -> None:

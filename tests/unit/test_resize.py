@@ -18,6 +18,9 @@ from archsim.graph.numeric.constants import Constants
 from archsim.graph.passes.manager import PassOptions, passed
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 from archsim.ir.workload import Workload
+from archsim.lab.run.job import Job
+from archsim.lab.verify.model import verify
+from archsim.lab.verify.numbered import VerifyOptions
 from archsim.ops.interpolate import Stride, strides_of
 from archsim.ops.kit.catalogue import find
 from tests.unit.fixtures_onnx import random
@@ -181,3 +184,24 @@ def test_axes_may_be_named(tmp_path: Path) -> None:
     (tmp_path / "one.onnx").write_bytes(model.SerializeToString())
     (layer,) = load_model(str(tmp_path / "one.onnx")).layers
     assert layer.op == "Interpolate" and layer.name == "up"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("sizes", [(1, 2, 1, 4), (1, 2, 4, 1), (1, 2, 1, 1)])
+def test_an_axis_of_one_position_has_the_numbers_of_the_runtime(
+    tmp_path: Path, mode: str, sizes: tuple[int, ...]
+) -> None:
+    attributes = {"mode": "linear", "coordinate_transformation_mode": mode}
+    arrays = operands(mode, (1, 2, 5, 6), None, sizes)
+    names = [f"i{at}" if array is not None else "" for at, array in enumerate(arrays)]
+    stored = [numpy_helper.from_array(a, n) for n, a in zip(names[1:], arrays[1:], strict=True) if n]
+    graph = helper.make_graph(
+        [helper.make_node("Resize", names, ["y"], name="up", **attributes)],
+        "one",
+        [helper.make_tensor_value_info("i0", TensorProto.FLOAT, arrays[0].shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        stored,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    (tmp_path / "one.onnx").write_bytes(model.SerializeToString())
+    assert verify(VerifyOptions(Job(str(tmp_path / "one.onnx"), "edge_npu"))).met

@@ -120,6 +120,21 @@ def test_elements_that_are_no_rows_are_refused(tmp_path: Path) -> None:
         load_model(str(write(tmp_path, nodes, {"y": F}, k=[3])))
 
 
+@pytest.mark.parametrize("rows", [[1, 1], [1]])
+def test_an_index_that_is_expanded_along_the_axis_is_no_list_of_rows(tmp_path: Path, rows: list[int]) -> None:
+    nodes = [
+        helper.make_node("Reshape", ["x", "columns"], ["data"]),
+        helper.make_node("Reshape", ["x", "one_row"], ["flat"]),
+        helper.make_node("ArgMax", ["flat"], ["best"], name="best", axis=1),
+        helper.make_node("Reshape", ["best", "rows"], ["index"]),
+        helper.make_node("Expand", ["index", "shape"], ["wide"]),
+        helper.make_node("GatherElements", ["data", "wide"], ["y"], axis=0, name="pick"),
+    ]
+    stored = {"columns": [160, 3], "one_row": [1, 480], "rows": rows, "shape": [4, 3]}
+    with pytest.raises(ModelError, match="node 'pick' .*picks elements of what is known only when the model runs"):
+        load_model(str(write(tmp_path, nodes, {"y": F}, **stored)))
+
+
 def test_the_program_finds_the_indices(tmp_path: Path) -> None:
     """Whole numbers, equal to those of the runtime."""
     path = write(tmp_path, [top(axis=2)], {"v": F, "i": INTEGER}, k=[4])

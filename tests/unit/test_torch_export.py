@@ -258,6 +258,13 @@ def test_without_torch_one_message_says_what_to_install(monkeypatch: pytest.Monk
         archsim.from_torch(object())
 
 
+@pytest.mark.parametrize("inputs", [3, "x", {"x": 1}])
+def test_example_inputs_are_a_tuple_or_a_list(inputs: Any) -> None:
+    """A tensor alone would be taken as a list of its rows."""
+    with pytest.raises(ConfigError, match=f"example_inputs: found {type(inputs).__name__}; allowed a tuple or list"):
+        archsim.from_torch(object(), inputs)
+
+
 def test_stored_programs_are_small_and_name_no_folder() -> None:
     for path in FOLDER.glob("*.pt2"):
         assert path.stat().st_size < 30_000

@@ -5,6 +5,7 @@ All tensors are inputs, so that every node has numbers to compute with; oracles 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -248,6 +249,10 @@ def test_a_graph_computes_what_torch_computes(name: str, decomposed: bool) -> No
     [
         (lambda x: x.unfold(1, 2, 2), "aten.unfold"),
         (lambda x: torch.sort(x).values, "aten.sort"),
+        (lambda x: x.argmax(1), "aten.argmax"),
+        (lambda x: x.topk(2).values, "aten.topk"),
+        (lambda x: f.interpolate(x[None, None], scale_factor=2, mode="bilinear"), "aten.upsample_bilinear2d"),
+        (lambda x: torch.rnn_tanh_cell(x, x, x.transpose(0, 1) @ x, x.transpose(0, 1) @ x), "aten.rnn_tanh_cell"),
         (lambda x: f.pad(x, (1, 1), mode="reflect"), "pads by mode 'reflect'"),
         (lambda x: x.index_put((torch.tensor([0]),), x[:1]), "aten.index_put"),
         (lambda x: f.conv_transpose1d(x[None], x[:, None, :3]), "transposed convolutions"),
@@ -293,3 +298,33 @@ def test_what_is_no_module_and_what_cannot_be_exported_is_said() -> None:
         from_torch(Wrapped(lambda x: x.missing), (numbers(*ROWS),))
     with pytest.raises(ModelError, match="its dimension 'rows' is open; state it, as in --parameter rows=8"):
         from_torch(*modules()["images_open"][:2], dynamic_shapes=({0: torch.export.Dim("rows")},))
+
+
+def test_tensors_that_are_plain_attributes_are_constants_of_the_model() -> None:
+    """Of inner modules, in lists and mappings, shared, and such as are computed of a parameter."""
+
+    class Inner(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale, self.others = torch.ones(8), [torch.ones(8), {"a": torch.zeros(8)}]
+
+        def forward(self, x: Any) -> Any:
+            return x * self.scale + self.others[0] + self.others[1]["a"]
+
+    class Outer(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner, self.head = Inner(), torch.nn.Linear(8, 5)
+            self.again, self.made = self.inner.scale, self.head.weight * 2
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.inner(x) * self.again) + x @ self.made.T
+
+    assert from_torch(Outer(), (numbers(*ROWS),)).macs == 2 * 3 * 8 * 5
+
+
+def test_a_module_that_cannot_be_copied_is_said() -> None:
+    module = Wrapped(lambda x: x + 1)
+    module.lock = threading.Lock()
+    with pytest.raises(ModelError, match="torch.export cannot export the module: TypeError: cannot pickle"):
+        from_torch(module, (numbers(*ROWS),))

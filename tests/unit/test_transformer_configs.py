@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from archsim.base.errors import ArchsimError, ConfigError, ModelError, NotBuiltError
 from archsim.frontend.load import find_model, load_model
 from archsim.frontend.transformers.families import FAMILIES, read_model
+from archsim.frontend.transformers.fields import read_fields
+from archsim.frontend.transformers.rotary import read_frequencies
 from archsim.frontend.transformers.t5 import buckets
 from archsim.ir.workload import Workload
 from tests.tools.small_transformers import SMALL, WHOLE, parameters, written
@@ -70,6 +73,96 @@ def test_windows_by_layer(tmp_path: Path) -> None:
     assert [dims["n"] for dims in layers(wide, "attn.scores")] == [7, 7]  # three windows of 5, one behind the other
 
 
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}
+ANY = {
+    "transformers_version": "5.24.0", "architectures": None, "output_hidden_states": False, "return_dict": True,
+    "dtype": None, "chunk_size_feed_forward": 0, "is_encoder_decoder": False, "id2label": {"0": "A", "1": "B"},
+    "label2id": {"A": 0, "B": 1}, "problem_type": None, "_name_or_path": "", "output_attentions": False,
+}  # fmt: skip
+ROPE = {"rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}}
+FULL = {"sliding_window": None, "layer_types": ["full_attention"] * 2, "max_window_layers": 28}
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "llama": {**ROPE, "is_decoder": False, "mlp_bias": False, "pretraining_tp": 1},
+    "mistral": ROPE,
+    "qwen2": {**ROPE, **FULL, "use_mrope": False},
+    "qwen3": {**ROPE, **FULL, "attention_bias": False},
+    "qwen3_moe": {**ROPE, "num_experts": None, "num_local_experts": 6, "sliding_window": None},
+    "mixtral": {**ROPE, "sliding_window": None, "router_jitter_noise": 0.0},
+    "gemma": {**ROPE, "use_bidirectional_attention": None},
+    "gemma2": {**ROPE, "layer_types": ["sliding_attention", "full_attention"], "use_bidirectional_attention": None},
+    "phi3": {
+        "rope_parameters": {"rope_theta": 10000.0, "partial_rotary_factor": 1.0, "rope_type": "default"},
+        "original_max_position_embeddings": 64,
+    },
+    "gpt2": {"scale_attn_weights": True, "add_cross_attention": False},
+    "bert": {"is_decoder": False, "add_cross_attention": False},
+    "vit": {"pooler_act": "tanh", "pooler_output_size": 64, "encoder_stride": 16, "qkv_bias": True},
+    "whisper": {"is_encoder_decoder": True, "median_filter_width": 7, "scale_embedding": False},
+    "t5": {
+        "is_encoder_decoder": True, "is_decoder": False, "scale_decoder_outputs": False, "dense_act_fn": "gelu_new",
+        "is_gated_act": True,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_files_as_transformers_writes_them(tmp_path: Path, family: str) -> None:
+    """The keys that it writes beside those of the small files change nothing."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**SMALL[family], **ANY, **PUBLISHED[family]}))
+    assert load_model(path, parameters=parameters(family)).macs == load(tmp_path, family).macs
+
+
+def test_a_scaling_by_its_newer_and_its_older_name(tmp_path: Path) -> None:
+    both = {"rope_type": "linear", "type": "linear", "factor": 2.0}
+    assert load(tmp_path, "llama", rope_scaling=both).macs == load(tmp_path, "llama").macs
+
+
+def test_a_factor_of_yarn_comes_before_those_it_follows_from(tmp_path: Path) -> None:
+    """As in transformers: attention_factor, else the quotient of mscale and mscale_all_dim, else that of factor."""
+
+    def factor(**keys: float) -> float:
+        path = written(tmp_path, "llama", rope_scaling={**YARN, **keys})
+        return read_frequencies(read_fields(path), 16).factor
+
+    grown = 0.1 * math.log(4) + 1
+    assert factor(attention_factor=3.0, mscale=1.0, mscale_all_dim=0.5) == 3
+    assert factor(mscale=1.0, mscale_all_dim=0.5) == pytest.approx(grown / (0.05 * math.log(4) + 1))
+    assert factor() == factor(mscale=2.0) == factor(mscale_all_dim=2.0) == pytest.approx(grown)
+
+
+def test_results_of_the_decoder_of_t5_are_scaled_where_the_file_says_so(tmp_path: Path) -> None:
+    def scaled(**changes: Any) -> bool:
+        return any("lm_head.scaled" in (layer.name, *layer.fused) for layer in load(tmp_path, "t5", **changes).layers)
+
+    assert [scaled(), scaled(scale_decoder_outputs=True)] == [False, True]
+    assert [scaled(tie_word_embeddings=True), scaled(tie_word_embeddings=True, scale_decoder_outputs=False)] == [
+        True,
+        False,
+    ]
+
+
+def test_the_pooler_of_vit_is_that_of_the_file(tmp_path: Path) -> None:
+    found = load(tmp_path, "vit", architectures=["ViTModel"], pooler_output_size=24, pooler_act="relu")
+    (pooler,) = (layer for layer in found.layers if layer.name.endswith("pooler.dense"))
+    assert pooler.macs == 64 * 24 and pooler.fused[-1] == "vit.pooler.activation"
+
+
+def test_heads_of_qwen3_moe_are_parts_of_the_hidden_size(tmp_path: Path) -> None:
+    """Where the file states no head_dim: 64 / 4; those of Qwen 3 have 128."""
+    found = load(tmp_path, "qwen3_moe", head_dim=None)
+    assert found.macs == load(tmp_path, "qwen3_moe", head_dim=16).macs
+    assert load(tmp_path, "qwen3", head_dim=None).macs == load(tmp_path, "qwen3", head_dim=128).macs
+
+
+@pytest.mark.parametrize(("family", "changes"), [("mistral", {}), ("qwen2", {"use_sliding_window": True})])
+def test_a_window_of_null_is_none(tmp_path: Path, family: str, changes: dict[str, Any]) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**SMALL[family], **changes, "sliding_window": None}))
+    found = load_model(f"{path}:decode", parameters=parameters(family))
+    assert [dims["n"] for dims in layers(found, "attn.scores")] == [9, 9]
+
+
 @pytest.mark.parametrize(
     ("family", "changes", "says"),
     [
@@ -90,6 +183,18 @@ def test_windows_by_layer(tmp_path: Path) -> None:
         ("llama", {"pretraining_tp": 2}, "key 'pretraining_tp': found 2; allowed 1"),
         ("gemma2", {"layer_types": ["full_attention"]}, "key 'layer_types': .*; allowed 2 of full_attention, sliding"),
         ("phi3", {"partial_rotary_factor": 0.5}, "key 'partial_rotary_factor': found 0.5; allowed 1.0"),
+        ("phi3", {"rope_parameters": {"partial_rotary_factor": 0.5}}, "key 'rope_parameters.partial_rotary_factor'"),
+        ("llama", {"rope_scaling": {"rope_type": "linear", "type": "yarn", "factor": 2}}, "key 'rope_scaling.type'"),
+        ("llama", {"rope_theta": 1, "rope_scaling": YARN}, "key 'rope_theta': found 1; allowed a number above 1"),
+        ("llama", {"is_decoder": True}, "key 'is_decoder': found true; allowed false"),
+        ("llama", {"is_encoder_decoder": True}, "key 'is_encoder_decoder': found true; allowed false"),
+        ("t5", {"is_encoder_decoder": False}, "key 'is_encoder_decoder': found false; allowed true"),
+        ("qwen2", {"use_mrope": True}, "key 'use_mrope': found true; allowed false"),
+        ("qwen2", {"use_sliding_window": True}, "key 'sliding_window' is missing"),
+        ("mistral", {"sliding_window": None}, "key 'sliding_window' is missing; allowed .* null where no layer slides"),
+        ("gemma2", {"sliding_window": None}, "key 'sliding_window' is missing"),
+        ("qwen3_moe", {"num_local_experts": 5}, "key 'num_local_experts': found 5; allowed 6"),
+        ("vit", {"pooler_act": "silly"}, "key 'pooler_act': found"),
         ("mixtral", {"num_experts_per_tok": 9}, "key 'num_experts_per_tok': found 9; allowed .* from 1 to 4"),
         ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "key 'scale_attn_by_inverse_layer_idx': found true"),
         ("bert", {"position_embedding_type": "relative_key"}, "key 'position_embedding_type': found"),
@@ -115,7 +220,11 @@ def test_what_is_refused(tmp_path: Path, family: str, changes: dict[str, Any], s
         ("llama", "", {"logits": "some"}, ConfigError, "parameter logits: found some; allowed all, last"),
         ("llama", "", {"prompt": 0}, ConfigError, "parameter prompt: found 0; allowed 1 to"),
         ("llama", "", {"seq": 8}, ConfigError, "has no parameter 'seq' to set.*; known: batch, prompt, tokens"),
-        ("gpt2", "", {"prompt": 33}, ModelError, "parameter context: found 33; the model has 32 positions"),
+        ("gpt2", "", {"prompt": 33}, ModelError, "parameter prompt: found 33; the model has 32 positions"),
+        ("gpt2", "", {"context": 33}, ModelError, "parameter context: found 33; the model has 32 positions"),
+        ("gpt2", ":decode", {"width": 33}, ModelError, "parameter width: found 33; the model has 32 positions"),
+        ("gpt2", ":decode", {"prompt": 31, "width": 2}, ModelError, "parameter prompt: found 31; the model has 32"),
+        ("llama", ":decode", {"context": 4, "width": 5}, ModelError, "parameter context: found 4; has no room for 5"),
         ("bert", "", {"prompt": 33}, ConfigError, "parameter prompt: found 33; the model has 32 positions"),
         ("vit", "", {"prompt": 8}, ConfigError, "has no parameter 'prompt'"),
     ],
@@ -158,6 +267,25 @@ def test_buckets_of_distances() -> None:
     found = buckets(np.array([0, -1, -7, -8, -15, -127, -128, -5000, 1, 7, 8, 5000]), True, 32, 128)
     assert found.tolist() == [0, 1, 7, 8, 9, 15, 15, 15, 17, 23, 24, 31]
     assert buckets(np.array([3, 0, -15, -16, -5000]), False, 32, 128).tolist() == [0, 0, 15, 16, 31]
+
+
+def test_buckets_of_pairs_are_those_of_their_distances(tmp_path: Path) -> None:
+    """Rows 300 and 301 behind 300 keys, stored as int32."""
+    graph = read_model(written(tmp_path, "t5"), "m", {"prompt": 300, "width": 2}, phase="decode")
+    (stored,) = (value for name, value in graph.values.items() if name.endswith("SelfAttention.buckets"))
+    wanted = buckets(np.arange(302)[None] - np.asarray([[300], [301]]), False, 32, 128)
+    assert stored.dtype == "int32" and stored.data is not None
+    np.testing.assert_array_equal(stored.data[0], wanted)
+
+
+def test_pairs_of_rows_and_keys_have_a_bound(tmp_path: Path) -> None:
+    """Each has a stored bucket: 2^26 of them at most."""
+    path = written(tmp_path, "t5")
+    with pytest.raises(ModelError, match="module 'encoder': 8193 rows of 8193 keys are 67,125,249 pairs"):
+        read_model(path, "m", {"prompt": 8, "source": 8193})
+    with pytest.raises(ModelError, match="module 'decoder': .* 67,125,249 pairs.*allowed 67,108,864"):
+        read_model(path, "m", {"prompt": 8193, "source": 8})
+    assert read_model(path, "m", {"prompt": 8193}, phase="decode").nodes
 
 
 def test_a_graph_is_made_in_milliseconds() -> None:

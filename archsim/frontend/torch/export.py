@@ -120,16 +120,24 @@ def _exported(torch: Any, asked: ModuleExport) -> Any:
 
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     with mode:
-        memo = {id(each): _stand_in(torch, each) for each in (*asked.module.parameters(), *asked.module.buffers())}
-        module = copy.deepcopy(asked.module, memo)
-        arguments, keywords = torch.utils._pytree.tree_map_only(
-            torch.Tensor, lambda each: _stand_in(torch, each), (asked.arguments, dict(asked.keywords))
-        )
         try:
+            memo = {id(each): _stand_in(torch, each) for each in _held(torch, asked.module)}
+            module = copy.deepcopy(asked.module, memo)
+            arguments, keywords = torch.utils._pytree.tree_map_only(
+                torch.Tensor, lambda each: _stand_in(torch, each), (asked.arguments, dict(asked.keywords))
+            )
             return torch.export.export(module.eval(), arguments, keywords, dynamic_shapes=asked.dynamic_shapes)
         except Exception as error:  # whatever the module's own code raises
             said = str(error).strip().partition("\n")[0]
             raise ModelError(f"torch.export cannot export the module: {type(error).__name__}: {said[:300]}") from error
+
+
+def _held(torch: Any, module: Any) -> Iterator[Any]:
+    """Tensors of all modules inside: parameters, buffers, and those that are plain attributes, in lists too."""
+    for each in module.modules():
+        for leaf in torch.utils._pytree.tree_leaves(vars(each)):
+            if isinstance(leaf, torch.Tensor):
+                yield leaf
 
 
 def _stand_in(torch: Any, tensor: Any) -> Any:

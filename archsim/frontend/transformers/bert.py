@@ -15,7 +15,6 @@ def bert(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     form, positions = read_encoder(fields), fields.size("max_position_embeddings")
     vocabulary, segments = fields.size("vocab_size"), fields.size("type_vocab_size", 2)
     fields.only("position_embedding_type", "absolute", "positions are added to the words")
-    fields.only("is_decoder", False, "every row sees every other one")
     fields.only("add_cross_attention", False, "the model has no second input")
     fields.flag("tie_word_embeddings", True)  # of a head that is not run
     named = fields.architecture(PLAIN)

@@ -65,8 +65,12 @@ def read_heads(fields: ConfigFields, hidden: int, shared: int | None, width: int
     return heads, found, fields.size("head_dim", width or hidden // heads)
 
 
-def read_windows(fields: ConfigFields, layers: int, default: tuple[bool, ...]) -> tuple[int, ...]:
-    """How many positions each layer sees, 0 for all before: by layer_types, else ``default`` says which slide."""
+def read_windows(fields: ConfigFields, layers: int, default: tuple[bool, ...], needed: bool = False) -> tuple[int, ...]:
+    """How many positions each layer sees, 0 for all before: by layer_types, else ``default`` says which slide.
+
+    Raises ModelError where a window is ``needed`` and the file states none; null says that no layer slides."""
+    if needed and not fields.states("sliding_window"):
+        fields.fail("sliding_window", "is missing; allowed a number of positions, or null where no layer slides")
     window = fields.size("sliding_window", 0, low=0) if fields.has("sliding_window") else 0
     if fields.has("layer_types"):
         default = tuple(kind == SLIDING for kind in fields.words("layer_types", layers, (FULL, SLIDING)))

@@ -11,6 +11,7 @@ from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import AskedShape
 from archsim.ir.graph import Graph
 
+ENCODER_DECODERS = ("t5", "whisper")
 WriteModel = Callable[[ModuleGraph, ConfigFields, AskedShape], None]
 
 FAMILIES: dict[str, WriteModel] = {
@@ -43,6 +44,8 @@ def read_model(
     family = fields.word("model_type", None, sorted(FAMILIES))
     if fields.has("quantization_config"):
         fields.fail("quantization_config", "is not read yet; remove it to have weights in the chip's own formats")
+    fields.only("is_encoder_decoder", family in ENCODER_DECODERS, "the family says so")
+    fields.only("is_decoder", False, "the family says which rows see which")
     FAMILIES[family](graph, fields, AskedShape(str(path), parameters, batch, phase))
     fields.finish()
     return graph.done(name)

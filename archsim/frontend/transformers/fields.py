@@ -35,7 +35,8 @@ NEUTRAL = frozenset((
     "aux_loss_alpha", "seq_aux", "ep_size", "keys_to_ignore_at_inference", "tokenizer_class",
     "chunk_size_feed_forward", "max_length", "apply_spec_augment", "mask_time_prob", "mask_time_length",
     "mask_time_min_masks", "mask_feature_prob", "mask_feature_length", "mask_feature_min_masks",
-    "median_filter_length", "use_weighted_layer_sum", "classifier_proj_size", "encoder_stride", "pretraining_tp",
+    "median_filter_length", "median_filter_width",
+    "use_weighted_layer_sum", "classifier_proj_size", "encoder_stride", "pretraining_tp",
     "max_window_layers", "n_ctx", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
     "summary_type", "summary_use_proj", "directionality", "pooler_fc_size", "pooler_num_attention_heads",
     "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
@@ -56,6 +57,10 @@ class ConfigFields:
         """Whether the file states ``key``; null is the same as nothing."""
         self._read.add(key)
         return self._found.get(key) is not None
+
+    def states(self, key: str) -> bool:
+        """Whether the file states ``key``, be it as null."""
+        return key in self._found
 
     def size(self, key: str, default: int | None = None, low: int = 1, high: int = MOST) -> int:
         """A whole number from ``low`` to ``high``; one without ``default`` has to be there."""

@@ -55,24 +55,26 @@ def llama(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
 def mistral(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Every layer slides where a window is stated."""
     form = read_form(fields)
-    write_decoder(graph, replace(form, windows=read_windows(fields, form.layers, (True,) * form.layers)), asked)
+    windows = read_windows(fields, form.layers, (True,) * form.layers, needed=True)
+    write_decoder(graph, replace(form, windows=windows), asked)
 
 
 def qwen2(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Biases on queries, keys and values; windows only where use_sliding_window says so."""
     form = read_form(fields)
+    fields.only("use_mrope", False, "rows have one position each")
     write_decoder(graph, replace(form, input_bias=True, windows=_qwen_windows(fields, form.layers)), asked)
 
 
 def qwen3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Norms of queries and keys by head."""
-    write_decoder(graph, qwen3_form(fields, fields.size("num_hidden_layers", high=MOST_LAYERS)), asked)
+    write_decoder(graph, qwen3_form(fields, fields.size("num_hidden_layers", high=MOST_LAYERS), 128), asked)
 
 
-def qwen3_form(fields: ConfigFields, layers: int) -> DecoderForm:
-    """Of Qwen 3, with or without experts."""
+def qwen3_form(fields: ConfigFields, layers: int, width: int | None) -> DecoderForm:
+    """Of Qwen 3, with or without experts; ``width`` of a head as of ``read_form``."""
     bias = fields.flag("attention_bias", False)
-    form = replace(read_form(fields, width=128), input_bias=bias, output_bias=bias, head_norms=True)
+    form = replace(read_form(fields, width=width), input_bias=bias, output_bias=bias, head_norms=True)
     return replace(form, windows=_qwen_windows(fields, layers))
 
 
@@ -97,7 +99,7 @@ def gemma2(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
         softcap=fields.cap("attn_logit_softcapping"),
         final_softcap=fields.cap("final_logit_softcapping"),
         outer_norms=True,
-        windows=read_windows(fields, form.layers, slides),
+        windows=read_windows(fields, form.layers, slides, needed=True),
     )
     write_decoder(graph, found, asked)
 
@@ -108,6 +110,7 @@ def phi3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     if bias:
         fields.wrong("attention_bias", "false: the joined projection has none")
     fields.only("partial_rotary_factor", 1.0, "heads are rotated whole")
+    fields.has("original_max_position_embeddings")  # of a scaling that is refused
     block = joined_block(fields.size("intermediate_size"), read_activation(fields, "silu"))
     windows = read_windows(fields, form.layers, (True,) * form.layers)
     write_decoder(graph, replace(form, is_joined=True, feed_forward=block, windows=windows), asked)
@@ -116,5 +119,6 @@ def phi3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
 def _qwen_windows(fields: ConfigFields, layers: int) -> tuple[int, ...]:
     slides = fields.flag("use_sliding_window", False)
     first = fields.size("max_window_layers", 28, low=0)
-    windows = read_windows(fields, layers, tuple(slides and index >= first for index in range(layers)))
+    default = tuple(slides and index >= first for index in range(layers))
+    windows = read_windows(fields, layers, default, needed=slides)
     return windows if slides else (0,) * layers

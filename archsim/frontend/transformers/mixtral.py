@@ -34,8 +34,8 @@ def mixtral(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None
 
 def qwen3_moe(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Layers have experts every decoder_sparse_step, but for those of mlp_only_layers."""
-    form = qwen3_form(fields, fields.size("num_hidden_layers", high=MOST_LAYERS))
-    count, chosen = read_counts(fields, "num_experts")
+    form = qwen3_form(fields, fields.size("num_hidden_layers", high=MOST_LAYERS), None)
+    count, chosen = read_counts(fields, _experts_key(fields))
     function = read_activation(fields, "silu")
     normalised = fields.flag("norm_topk_prob", False)
     expert = gated_expert(fields.size("moe_intermediate_size"), function)
@@ -49,6 +49,14 @@ def qwen3_moe(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> No
         return (sparse if is_sparse else dense)(graph, value, index)
 
     write_decoder(graph, replace(form, feed_forward=block), asked)
+
+
+def _experts_key(fields: ConfigFields) -> str:
+    """num_experts; num_local_experts, as newer files have it, where it is alone."""
+    if not fields.has("num_experts"):
+        return "num_local_experts" if fields.has("num_local_experts") else "num_experts"
+    fields.only("num_local_experts", fields.size("num_experts"), "num_experts says so")
+    return "num_experts"
 
 
 def _in_module(name: str, form: ExpertsForm) -> WriteFeedForward:

@@ -51,6 +51,10 @@ def read_frequencies(fields: ConfigFields, width: int) -> RotaryFrequencies:
         return RotaryFrequencies(plain)
     named = "rope_type" if stated.has("rope_type") or not stated.has("type") else "type"
     kind = stated.word(named, "default", TYPES)
+    stated.word("type", kind, (kind,))  # which older files call it, and some files beside the newer name
+    stated.only("partial_rotary_factor", 1.0, "heads are rotated whole")
+    if kind == "yarn":
+        source.real("rope_theta", 10000.0, low=1.0)
     found = _scaled(kind, stated, plain, theta, width)
     stated.finish()
     return found
@@ -95,9 +99,9 @@ def _yarn_factor(stated: ConfigFields, factor: float) -> float:
     def grown(share: float) -> float:
         return 0.1 * share * log(factor) + 1.0 if factor > 1 else 1.0
 
-    if stated.has("mscale") and stated.has("mscale_all_dim"):
-        return grown(stated.real("mscale")) / grown(stated.real("mscale_all_dim"))
-    return stated.real("attention_factor", grown(1.0))
+    shares = [stated.real(key) for key in ("mscale", "mscale_all_dim") if stated.has(key)]
+    default = grown(shares[0]) / grown(shares[1]) if len(shares) > 1 else grown(1.0)
+    return stated.real("attention_factor", default)
 
 
 def write_tables(graph: ModuleGraph, name: str, frequencies: RotaryFrequencies, run: RunShape) -> RotaryTables:

@@ -63,9 +63,7 @@ class AskedShape:
         free = min(prompt, positions or prompt)
         found = self._decode(free, positions) if phase == DECODE else self._prefill(free)
         if positions and found.context > positions:
-            raise ModelError(
-                f"{self.place}: parameter context: found {found.context}; the model has {positions} positions"
-            )
+            self._no_room(found, f"the model has {positions} positions")
         return replace(found, source=self._size(SOURCE, source) if source else 0)
 
     def encoder(self, positions: int = 0) -> RunShape:
@@ -113,15 +111,20 @@ class AskedShape:
             )
         width, room = self._size("width", 1), self._size("context", 0, low=0)
         if positions:
-            free = min(free, positions - width)  # so that new rows have positions too
+            free = max(min(free, positions - width), 0)  # so that new rows have positions too
         past = self._size("prompt", room - width if room else free, low=0)
         return self._checked(RunShape(self.batch, width, past, room or past + width, self._last_only(), DECODE))
 
     def _checked(self, found: RunShape) -> RunShape:
         if found.past < 0 or found.keys > found.context:
             needed = f"{found.past} older and {found.rows} new rows" if found.past > 0 else f"{found.rows} rows"
-            raise ModelError(f"{self.place}: parameter context: found {found.context}; has no room for {needed}")
+            self._no_room(found, f"has no room for {needed}")
         return found
+
+    def _no_room(self, found: RunShape, why: str) -> NoReturn:
+        """Raise a ModelError that names the parameter which was given."""
+        key = next((key for key in ("context", "prompt", "width") if key in self._given), "context")
+        raise ModelError(f"{self.place}: parameter {key}: found {self._given.get(key, found.context)}; {why}")
 
     def _last_only(self) -> bool:
         found = self._given.get("logits", LOGITS[0])

@@ -11,6 +11,7 @@ from math import log
 
 import numpy as np
 
+from archsim.base.errors import ModelError
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.attention import AttentionForm, causal_attention, full_attention
 from archsim.frontend.transformers.decoder import MOST_HEADS, MOST_LAYERS, write_head
@@ -20,6 +21,7 @@ from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import DECODE, AskedShape, RunShape
 from archsim.ir.graph import Array
 
+MOST_PAIRS = 1 << 26  # of a row and a key, whose buckets are stored
 ROWS = 512  # of the encoder, where neither the user nor n_positions says another number
 FORMS = {"relu": ("relu", False), "gated-gelu": ("gelu_new", True), "gated-silu": ("silu", True)}
 UNSCALED = AttentionForm(scale=1.0)
@@ -29,13 +31,13 @@ def t5(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """The encoder in prefill alone; the decoder over ``prompt`` rows, or over new ones."""
     model = _T5(graph, fields)
     fields.head("ForConditionalGeneration", "T5WithLMHeadModel")
-    fields.only("is_encoder_decoder", True, "the model has both")
     tied = fields.flag("tie_word_embeddings", True)
+    is_scaled = fields.flag("scale_decoder_outputs", tied)
     positions = fields.size("n_positions", ROWS)
     run = asked.decoder(prompt=positions, source=positions)
     source = model.encoded(run) if run.phase != DECODE else ""
     value = model.decoded(run, source)
-    if tied:
+    if is_scaled:
         factor = graph.numbers("lm_head.scale", model.width**-0.5, "float32")
         value = graph.add("Mul", "lm_head.scaled", value, factor)
     graph.output(write_head(graph, value, run, model.vocabulary, "shared.weight" if tied else ""))
@@ -125,12 +127,22 @@ class _T5:
         return self.graph.rows("embed_tokens", table, indices)
 
     def _bias(self, side: str, rows: Array, keys: Array, both: bool) -> str:
-        """(1, heads, rows, keys): of the first layer's table, which the others use too."""
-        graph = self.graph
+        """(1, heads, rows, keys): of the first layer's table, which the others use too.
+
+        ``rows``, ``keys``: places one behind the other, so that the buckets of a row are those of the one before,
+        moved by one. Raises ModelError for more than ``MOST_PAIRS``."""
+        graph, pairs = self.graph, len(rows) * len(keys)
+        if pairs > MOST_PAIRS:
+            raise ModelError(
+                f"module '{side}': {len(rows)} rows of {len(keys)} keys are {pairs:,} pairs, each with a bucket of its "
+                f"distance; allowed {MOST_PAIRS:,}: fewer rows by --parameter prompt, source or context"
+            )
+        first, last = int(keys[0] - rows[-1]), int(keys[-1] - rows[0])
+        by_distance = buckets(np.arange(first, last + 1), both, self.buckets, self.distance).astype(np.int32)
         with graph.module("block.0.layer.0.SelfAttention"):
             table = graph.weight("relative_attention_bias.weight", self.buckets, self.heads)
-            places = buckets(keys[None, :] - rows[:, None], both, self.buckets, self.distance)
-            found = graph.add("Gather", "bias_rows", table, graph.numbers("buckets", places[None]), axis=0)
+            places = np.lib.stride_tricks.sliding_window_view(by_distance, len(keys))[::-1]
+            found = graph.add("Gather", "bias_rows", table, graph.numbers("buckets", places[None], "int32"), axis=0)
             return graph.add("Transpose", "bias", found, perm=(0, 3, 1, 2))
 
     def _by_heads(self, rows: str, others: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archsim.frontend.transformers.encoder import EncoderForm, read_encoder, vit_layer
 from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ModuleGraph
+from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers.run_shape import AskedShape
 
 CLASSIFIER, PLAIN = "ViTForImageClassification", "ViTModel"
@@ -21,6 +21,7 @@ def vit(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     named = fields.architecture(CLASSIFIER)
     if named not in (CLASSIFIER, PLAIN):
         fields.wrong("architectures", f"{CLASSIFIER}, {PLAIN}")
+    pooler = fields.size("pooler_output_size", form.width), fields.word("pooler_act", "tanh", ACTIVATIONS)
     labels = fields.count("id2label") or fields.size("num_labels", LABELS)
     batch = asked.images()
     pixels = graph.input("pixel_values", (batch, channels, side, side))
@@ -33,8 +34,8 @@ def vit(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
         first = graph.reshape("first", graph.cut("first_rows", value, 1, 0, 1), batch, form.width)
         if named == PLAIN:
             graph.output(value)
-            pooled = graph.linear("pooler.dense", first, form.width, bias=True)
-            graph.output(graph.activation("pooler.activation", pooled, "tanh"))
+            pooled = graph.linear("pooler.dense", first, pooler[0], bias=True)
+            graph.output(graph.activation("pooler.activation", pooled, pooler[1]))
             return
     graph.output(graph.linear("classifier", first, labels, bias=True))
 

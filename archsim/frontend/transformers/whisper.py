@@ -19,7 +19,6 @@ def whisper(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None
     model = _Whisper(graph, fields)
     fields.head("ForConditionalGeneration")
     fields.only("scale_embedding", False, "embeddings are not scaled")
-    fields.only("is_encoder_decoder", True, "the model has both")
     fields.size("num_hidden_layers", model.layers["encoder"])  # the encoder's, once more
     tied = fields.flag("tie_word_embeddings", True)
     run = asked.decoder(model.targets)

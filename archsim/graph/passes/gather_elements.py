@@ -30,7 +30,10 @@ def _as_rows(pieces: Pieces, producers: Producers, node: GraphNode) -> None:
     expanded = producers.maker(indices, "Expand")
     source = expanded.inputs[0] if expanded is not None else indices
     rows = pieces.shape(source)
-    others = [size for place, size in enumerate(rows) if place != axis + len(rows) - len(shape)]
+    along = axis + len(rows) - len(shape)
+    if along < 0 or rows[along] != wanted[axis]:  # expanded along the axis too
+        return
+    others = [size for place, size in enumerate(rows) if place != along]
     whole = all(size == wanted[place] for place, size in enumerate(shape) if place != axis)
     if not whole or any(size != 1 for size in others):
         return

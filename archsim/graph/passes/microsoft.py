@@ -6,24 +6,41 @@ gives the operator its name keeps it. Tables of a rotary embedding are cut or lo
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from archsim.graph.passes.manager import PassOptions
 from archsim.graph.pieces import Pieces
 from archsim.ir.graph import Graph, GraphNode
 from archsim.ops import microsoft as own
 
+NAMED = 3  # nodes, in a warning of many
 AFTER = ("infer",)
 BEFORE = ("alias",)
 
 
 def run(graph: Graph, options: PassOptions) -> Graph:
     """The graph with the parts of each such operator in its place."""
-    pieces = Pieces(graph)
+    pieces, assumed = Pieces(graph), list[str]()
     for node in graph.nodes:
         take_apart = _RULES.get(node.op)
         if take_apart is not None and pieces.takes(node):
             pieces.gone.add(node.name)
             take_apart(pieces, node)
-    return pieces.done()
+            if any(value is not None and value.data is None for value in own.lengths_of(node, graph.inputs_of(node))):
+                assumed.append(node.name)
+    return replace(pieces.done(), warnings=(*graph.warnings, *_said(assumed)))
+
+
+def _said(assumed: list[str]) -> tuple[str, ...]:
+    """One warning that names the nodes whose rows of keys may be fewer in a run."""
+    if not assumed:
+        return ()
+    named = ", ".join(f"'{name}'" for name in assumed[:NAMED])
+    more = f" and {len(assumed) - NAMED} more" if len(assumed) > NAMED else ""
+    return (
+        f"{' and '.join(own.LENGTHS)} of {named}{more} are known at run time only; all rows of past and all new ones "
+        "are taken as valid",
+    )
 
 
 def _given(node: GraphNode, place: int) -> str:
