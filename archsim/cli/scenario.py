@@ -26,6 +26,8 @@ def run(
     from archsim.lab.scenario.run import execute
     from archsim.lab.scenario.words import KEYS
 
+    if job.repeat == "auto":  # nobody asked for anything else
+        job = replace(job, repeat="exact")
     _check(job)
     requirements = [Requirement.parse(text, KEYS) for text in require]
     if out is not None:
