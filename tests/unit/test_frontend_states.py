@@ -99,8 +99,8 @@ WRONG = [
     ("- softmax: {", "- act: {name: raw, input: keys, function: relu}\n      - softmax: {input: scores, ",
      "reads all of 'layer.0.keys', of which 5 rows are there"),
     ("inputs: {x:", "states: {x: {shape: [1, 2]}}\ninputs: {x:", "the name 'x' is used before"),
-    ("context: 16", "context: 7", "appends rows 5 to 7 to 'layer.0.keys', which has room for 7; set the parameter "
-     "context to 8 or more"),
+    ("context: 16", "context: 7", "appends rows 5 to 7 to 'layer.0.keys', which has room for 7; give it "
+     "room for 8 rows or more"),
 ]  # fmt: skip
 
 
