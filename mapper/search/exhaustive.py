@@ -21,6 +21,7 @@ from mapper.cost.grid_cost import Cells, Costs, joined
 from mapper.lower.collisions import Collisions
 from mapper.problem.constraints import FREE, Rules
 from mapper.problem.problem import Problem
+from mapper.search.patterns import TilePatterns
 from mapper.search.space import Choice, Settled, settled
 from mapper.search.templates import Space, Template, open_space
 from mapper.search.ties import FORECASTS, Alike, first
@@ -28,6 +29,7 @@ from mapper.search.ties import FORECASTS, Alike, first
 OPTIMAL = "optimal in the stated space"
 CYCLES, ENERGY, PRODUCT = FORECASTS
 PROMISING = 8  # cells that are worked out before the others are looked at
+TOLD = 16  # cells that are worked out before the others learn of what DRAM makes of their tiles
 SLACK = 1.0  # cycle, of rounding
 
 Found = tuple[Template, Cells]
@@ -133,6 +135,16 @@ def _settled(cells: _Cells, found: Sequence[Found], objective: str) -> Choice:
             return made[position].choice()
         made[position] = cells.settled(found, costs, position)
         ranking.cycles[position] = made[position].mapping.expected_cycles
+        if len(made) % TOLD == 0:
+            _learn(ranking, found, made)
+
+
+def _learn(ranking: _Ranking, found: Sequence[Found], made: Mapping[int, Settled]) -> None:
+    """Tell all cells of the ranking what DRAM makes of tiles like theirs in those that were made."""
+    patterns = TilePatterns(found, ranking.costs)
+    for position, each in made.items():
+        patterns.learn(position, each.costs.slowdown)
+    ranking.cycles = np.maximum(ranking.cycles, patterns.cycles())
 
 
 def _promising(cells: _Cells, legal: Sequence[Found]) -> list[Found]:

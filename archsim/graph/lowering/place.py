@@ -18,10 +18,11 @@ from archsim.ops.kit.layout import LogicalLayout, dense, part
 def place(graph: Graph, images: frozenset[str]) -> dict[str, LogicalLayout]:
     """Home layout of every value that a layer writes: a tensor of its own, or a part of a concatenation's."""
     home: dict[str, LogicalLayout] = {}
-    movable = _movable(graph)
+    written = _written(graph)
+    movable = frozenset(name for name, on_chip in written.items() if on_chip)
     for node in reversed(graph.nodes):
         for name in node.outputs:
-            if name in movable:
+            if name in written:
                 shape = graph.shape(name)
                 home.setdefault(name, dense(name, shape, memory_order(shape, name in images)))
         joined = slots_of(graph, node)
@@ -49,14 +50,16 @@ def same_elements(graph: Graph, first: str, second: str) -> bool:
     return len(formats) < 2 or (formats[0].scale, formats[0].zero) == (formats[1].scale, formats[1].zero)
 
 
-def _movable(graph: Graph) -> frozenset[str]:
-    """Values written by layers of the chip: the checker takes all of a tensor that the host writes as there."""
-    names: list[str] = []
+def _written(graph: Graph) -> dict[str, bool]:
+    """Values written by layers, and whether by those of the chip: only these may lie in another tensor, since the
+    checker takes all of a tensor that the host writes as there.
+    """
+    found: dict[str, bool] = {}
     for node in graph.nodes:
-        found = find(node.op)
-        if found is not None and found.result == "layer":
-            names.extend(name for name in node.outputs if name)
-    return frozenset(names)
+        family = find(node.op)
+        if family is None or family.result == "layer":
+            found |= dict.fromkeys((name for name in node.outputs if name), family is not None)
+    return found
 
 
 def _within(graph: Graph, node: GraphNode, images: frozenset[str]) -> LogicalLayout:
