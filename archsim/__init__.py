@@ -8,6 +8,7 @@
     result.layers, result.stalls, result.energy        # DataFrames
     result.plot_roofline()
     result.save("out/")                                 # summary.json, report.html, ...
+    ax.generate("llama3_8b:generate", on="mtia_v2i", dtype="int8", parameters={"prompt": 512, "tokens": 64}).table
     ax.run_scenario("ar_glasses", on="ar_soc").streams  # several models at their own rates
 
 Names are imported when first used.
@@ -26,6 +27,7 @@ __all__ = [
     "ArchsimError",
     "Architecture",
     "ConfigError",
+    "GenerationRun",
     "MappingError",
     "ModelError",
     "NotBuiltError",
@@ -37,6 +39,7 @@ __all__ = [
     "Workload",
     "compare",
     "from_torch",
+    "generate",
     "list_chips",
     "list_models",
     "list_scenarios",
@@ -54,6 +57,7 @@ __getattr__, __dir__, _ = lazy_loader.attach(
     submod_attrs={
         "base.errors": _ERRORS,
         "lab.api": _FUNCTIONS,
+        "lab.generation.run": ["GenerationRun"],
         "lab.run.run": ["RunResult"],
         "lab.scenario.run": ["ScenarioRun"],
         "spec.architecture": ["Architecture"],
@@ -77,6 +81,7 @@ if TYPE_CHECKING:
     from archsim.lab.api import (
         compare,
         from_torch,
+        generate,
         list_chips,
         list_models,
         list_scenarios,
@@ -86,6 +91,7 @@ if TYPE_CHECKING:
         run_scenario,
         sweep,
     )
+    from archsim.lab.generation.run import GenerationRun
     from archsim.lab.run.run import RunResult
     from archsim.lab.scenario.run import ScenarioRun
     from archsim.spec.architecture import Architecture

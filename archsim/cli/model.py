@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from archsim.base.writable import check_directory
+from archsim.cli import generation, scenario
 from archsim.cli import options as opt
-from archsim.cli import scenario
 from archsim.cli.printing import put, say_error, say_missed, work
 
 if TYPE_CHECKING:
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def run(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model, a scenario, or a Program text (.asm).")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A model, its phase as in NAME:decode, a scenario, or a Program text (.asm)."
+        ),
+    ],
     on: opt.ChipOption,
     batch: opt.BatchOption = None,
     objective: opt.ObjectiveOption = opt.ObjectiveChoice.LATENCY,
@@ -69,6 +74,7 @@ def run(
         raise typer.BadParameter("trace.json goes into a directory: add --out DIR", param_hint="--trace")
     if refine is not None and workers > 1:
         raise typer.BadParameter("one process simulates and searches; leave out --jobs", param_hint="--refine")
+    from archsim.lab.generation.run import asked_steps
     from archsim.lab.kit.options import Requirement, public_keys
     from archsim.lab.run.run import execute
     from archsim.lab.scenario.find import is_scenario
@@ -83,6 +89,11 @@ def run(
         if why or trace:
             raise typer.BadParameter("a scenario has none; run its models", param_hint="--why" if why else "--trace")
         scenario.run(job, require or [], out, format_, limit_memory)
+        return
+    if asked_steps(job) is not None:
+        if why or trace:
+            raise typer.BadParameter(f"{model} is several runs; run one", param_hint="--why" if why else "--trace")
+        generation.run(job, require or [], out, format_, limit_memory)
         return
     requirements = [Requirement.parse(text, public_keys()) for text in require or []]
     if out is not None:

@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 from archsim.base import registry
 from archsim.base.errors import ConfigError, ModelError, placed
+from archsim.frontend.decode_steps import DecodeSteps
 from archsim.graph.lowering.lower import LoweredModel, lower_graph
 from archsim.ir.graph import Array, Graph
 from archsim.ir.workload import Workload
@@ -60,6 +61,15 @@ class NamedModels(Protocol):
         """One line about such a file."""
 
 
+class TokenModels(Protocol):
+    """What a front end may define as well, where models of its format make tokens one after another."""
+
+    def steps(
+        self, path: Path, parameters: Mapping[str, int | str], batch: int | None, phase: str
+    ) -> DecodeSteps | None:
+        """The runs that are asked of a model where these are several; None for one run. Raises as ``load``."""
+
+
 class StoredNumbers(Protocol):
     """What a front end may define as well, where its files hold the contents of constants, for ``verify``."""
 
@@ -81,7 +91,12 @@ class NativeRuntime(Protocol):
 
 
 KIND = registry.Kind(
-    "front end", "archsim.frontend.formats", "frontends", "load", FrontEnd, (NamedModels, StoredNumbers, NativeRuntime)
+    "front end",
+    "archsim.frontend.formats",
+    "frontends",
+    "load",
+    FrontEnd,
+    (NamedModels, TokenModels, StoredNumbers, NativeRuntime),
 )
 
 

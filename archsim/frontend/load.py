@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
 from archsim.frontend import catalogue
+from archsim.frontend.decode_steps import DecodeSteps
 from archsim.graph.lowering.lower import LoweredModel
 from archsim.ir.workload import Workload
 from archsim.spec.locate import is_file
@@ -65,6 +66,19 @@ def import_model(
         found.name, batch, on_unsupported, dict(parameters or {}), dict(lookups or {}), found.phase
     )
     return catalogue.lowered(found.file, asked)
+
+
+def decode_steps(
+    name_or_path: str | Path, *, batch: int | None = None, parameters: Mapping[str, int | str] | None = None
+) -> DecodeSteps | None:
+    """The runs that make tokens one after another, where a model is asked for several: ``:generate``, or ``:decode``
+    with tokens above 1. None for one run, and for formats without phases. Raises as ``import_model``.
+    """
+    found = find_model(name_or_path)
+    front_end = catalogue.reader(found.file)
+    if not hasattr(front_end, "steps"):
+        return None
+    return cast(catalogue.TokenModels, front_end).steps(found.file, dict(parameters or {}), batch, found.phase)
 
 
 def names() -> dict[str, str]:

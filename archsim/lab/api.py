@@ -17,6 +17,7 @@ from archsim.spec.load import load, names
 
 if TYPE_CHECKING:
     from archsim.lab.compare.runs import Comparison, RunLike
+    from archsim.lab.generation.run import GenerationRun
     from archsim.lab.scenario.run import ScenarioRun
     from archsim.lab.sweep.questions import SweepTable
 
@@ -151,6 +152,34 @@ def run(
 def _check_model(model: ModelLike) -> None:
     if find.is_scenario(model):
         raise ConfigError(f"model: {model} is a scenario; run_scenario runs it")
+
+
+def generate(
+    model: str | Path,
+    on: ChipLike,
+    batch: int | None = None,
+    objective: str = "latency",
+    dtype: str | None = None,
+    set: Mapping[str, object] | None = None,
+    seed: int = 0,
+    fidelity: str | None = None,
+    repeat: str = "auto",
+    parameters: Mapping[str, int | str] | None = None,
+    workers: int = 1,
+    net: bool = True,
+) -> GenerationRun:
+    """Run the prompt of a model that makes tokens and the steps behind it: time to the first token, time and energy of
+    each further one.
+
+    ``model``: ``NAME:generate``, or ``NAME:decode`` for the steps alone; ``parameters``: prompt, tokens (steps), width
+    (new rows of a step), context, batch. The first and the last step are simulated, then those in the middle, until a
+    line between neighbours meets what the one in their middle takes within 1 %. The rest as of ``run``. Raises
+    ConfigError where the model is asked for one run, and the children of ArchsimError.
+    """
+    from archsim.lab.generation.run import execute as executed
+
+    job = Job(model, on, batch, objective, dtype, set or {}, seed, parameters=dict(parameters or {}))
+    return executed(replace(job, fidelity=fidelity, repeat=repeat, workers=workers, net=net))
 
 
 def run_scenario(

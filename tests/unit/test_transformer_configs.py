@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archsim.base.errors import ArchsimError, ConfigError, ModelError, NotBuiltError
+from archsim.base.errors import ArchsimError, ConfigError, ModelError
 from archsim.frontend.load import find_model, load_model
 from archsim.frontend.transformers.families import FAMILIES, read_model
 from archsim.frontend.transformers.fields import read_fields
@@ -211,9 +211,15 @@ def test_what_is_refused(tmp_path: Path, family: str, changes: dict[str, Any], s
 @pytest.mark.parametrize(
     ("family", "phase", "asked", "error", "says"),
     [
-        ("llama", ":generate", {}, NotBuiltError, "the phase generate is not built yet; allowed prefill, decode"),
+        (
+            "llama",
+            ":generate",
+            {},
+            ConfigError,
+            "prefill and a step of decode are several runs; allowed in archsim run",
+        ),
         ("llama", ":decod", {}, ConfigError, "has no phase 'decod'.*did you mean 'decode'"),
-        ("llama", ":decode", {"tokens": 4}, NotBuiltError, "parameter tokens: found 4; several steps are not built"),
+        ("llama", ":decode", {"tokens": 4}, ConfigError, "4 steps of decode are several runs; .* archsim.generate"),
         ("llama", "", {"width": 4}, ConfigError, "parameter width: found 4; allowed in the phase decode"),
         ("llama", "", {"prompt": 8, "context": 7}, ModelError, "parameter context: found 7; has no room for 8 rows"),
         ("llama", ":decode", {"prompt": 8, "context": 8}, ModelError, "context: found 8; .*8 older and 1 new rows"),

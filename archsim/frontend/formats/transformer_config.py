@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from archsim.frontend.catalogue import ImportOptions
+from archsim.frontend.decode_steps import DecodeSteps
 from archsim.ir.graph import Graph
 from archsim.spec.locate import config_files
 
@@ -18,6 +20,13 @@ def load(path: Path, asked: ImportOptions) -> Graph:
 
     name = "_".join(part for part in (asked.name or path.stem, asked.phase) if part)
     return read_model(path, name, asked.parameters, asked.batch, asked.phase)
+
+
+def steps(path: Path, parameters: Mapping[str, int | str], batch: int | None, phase: str) -> DecodeSteps | None:
+    """See ``archsim.frontend.transformers.families.steps``."""
+    from archsim.frontend.transformers.families import steps
+
+    return steps(path, parameters, batch, phase)
 
 
 def models() -> dict[str, Path]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from archsim.base.errors import ConfigError
+from archsim.frontend.decode_steps import DecodeSteps
 from archsim.frontend.transformers import bert, gpt2, llama, mixtral, t5, vit, whisper
 from archsim.frontend.transformers.fields import ConfigFields, read_fields
 from archsim.frontend.transformers.module_graph import ModuleGraph
@@ -38,17 +40,37 @@ def read_model(
     """The graph of the model that a config.json describes, for one run of it: see ``run_shape``.
 
     Raises ModelError that names file and key for what is missing, of another type or not known; ConfigError for
-    parameters and phases that the model has not.
+    parameters and phases that the model has not, and for those of several runs.
     """
-    fields, graph = read_fields(path), ModuleGraph()
+    graph, asked = _written(path, parameters, batch, phase)
+    if asked.steps is not None:
+        what = f"{asked.steps.tokens} steps of decode" if asked.steps.tokens > 1 else "a step of decode"
+        behind = "prefill and " if asked.steps.with_prefill else ""
+        raise ConfigError(
+            f"{path}: {behind}{what} are several runs; allowed in archsim run and archsim.generate; elsewhere name one "
+            "phase, without tokens"
+        )
+    return graph.done(name)
+
+
+def steps(path: Path, parameters: Mapping[str, int | str], batch: int | None, phase: str) -> DecodeSteps | None:
+    """The runs that are asked of a model where these are several; None for one. Raises as ``read_model``."""
+    return _written(path, parameters, batch, phase)[1].steps
+
+
+def _written(
+    path: Path, parameters: Mapping[str, int | str], batch: int | None, phase: str
+) -> tuple[ModuleGraph, AskedShape]:
+    """The graph of a run, the first of several."""
+    fields, graph, asked = read_fields(path), ModuleGraph(), AskedShape(str(path), parameters, batch, phase)
     family = fields.word("model_type", None, sorted(FAMILIES))
     if fields.has("quantization_config"):
         fields.fail("quantization_config", "is not read yet; remove it to have weights in the chip's own formats")
     fields.only("is_encoder_decoder", family in ENCODER_DECODERS, "the family says so")
     fields.only("is_decoder", False, "the family says which rows see which")
-    FAMILIES[family](graph, fields, AskedShape(str(path), parameters, batch, phase))
+    FAMILIES[family](graph, fields, asked)
     fields.finish()
-    return graph.done(name)
+    return graph, asked
 
 
 def describe(path: Path) -> str:

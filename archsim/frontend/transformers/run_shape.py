@@ -2,7 +2,8 @@
 
 A model that writes one token after another has the phases prefill (``prompt`` rows at once, behind nothing) and decode
 (``width`` new rows behind ``past`` older ones, whose keys and values lie in memory). One step of decode is one graph.
-Where ``context`` alone is stated, decode is the step that fills it: past = context - tokens * width.
+Where ``context`` alone is stated, decode is the steps that fill it: past = context - tokens * width. Several steps, and
+prefill with the steps behind it (generate), are as many graphs: ``DecodeSteps`` says which.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from archsim.base.errors import ConfigError, ModelError, NotBuiltError, nearest
+from archsim.base.errors import ConfigError, ModelError, nearest
+from archsim.frontend.decode_steps import DecodeSteps
 
 PREFILL, DECODE, GENERATE = "prefill", "decode", "generate"
-PHASES = (PREFILL, DECODE)
+PHASES = (PREFILL, DECODE, GENERATE)
 PROMPT = 2048  # rows, where neither the user nor the model's positions say another number
 LOGITS = ("all", "last")
 MOST_ROWS = 1 << 22
@@ -41,11 +43,15 @@ class RunShape:
 
 
 class AskedShape:
-    """What the user asked of a model: ``parameters`` by name and a ``phase``, '' where none was named."""
+    """What the user asked of a model: ``parameters`` by name and a ``phase``, '' where none was named.
+
+    ``steps``: what was asked of a model that writes tokens where that is more than one run; the shape is the first's.
+    """
 
     def __init__(self, place: str, parameters: Mapping[str, int | str], batch: int | None, phase: str) -> None:
         """``batch``: as an option of its own. Raises ConfigError where the parameter of this name is another."""
         self.place, self._given, self.phase = place, dict(parameters), phase
+        self.steps: DecodeSteps | None = None
         if batch is not None and self._given.setdefault("batch", batch) != batch:
             self.fail("batch", f"found {self._given['batch']}; --batch says {batch}")
 
@@ -53,15 +59,13 @@ class AskedShape:
         """Of a model that writes tokens; ``positions``: for how many it has embeddings, 0 where others than these are
         as good; ``prompt``, ``source``: rows of decoder and encoder where the user states none, 0 for no parameter."""
         self._known((*DECODER, *((SOURCE,) if source else ())))
-        if self.phase == GENERATE:
-            raise NotBuiltError(f"{self.place}: the phase generate is not built yet; allowed {', '.join(PHASES)}")
         phase = self.phase or PREFILL
         if phase not in PHASES:
             raise ConfigError(
                 f"{self.place}: has no phase '{phase}'{nearest(phase, PHASES)}; allowed {', '.join(PHASES)}"
             )
         free = min(prompt, positions or prompt)
-        found = self._decode(free, positions) if phase == DECODE else self._prefill(free)
+        found = self._prefill(free) if phase == PREFILL else self._decode(free, positions)
         if positions and found.context > positions:
             self._no_room(found, f"the model has {positions} positions")
         return replace(found, source=self._size(SOURCE, source) if source else 0)
@@ -104,16 +108,19 @@ class AskedShape:
         return self._checked(RunShape(self.batch, rows, 0, room or rows, self._last_only(), PREFILL))
 
     def _decode(self, free: int, positions: int) -> RunShape:
-        if self._size("tokens", 1) > 1:
-            raise NotBuiltError(
-                f"{self.place}: parameter tokens: found {self._given['tokens']}; several steps are not built yet; "
-                "allowed 1, and width for several rows in one step"
-            )
-        width, room = self._size("width", 1), self._size("context", 0, low=0)
+        """The first step, or before it the prompt; all of them where there are several."""
+        whole = self.phase == GENERATE
+        tokens, width, room = self._size("tokens", 1), self._size("width", 1), self._size("context", 0, low=0)
         if positions:
-            free = max(min(free, positions - width), 0)  # so that new rows have positions too
-        past = self._size("prompt", room - width if room else free, low=0)
-        return self._checked(RunShape(self.batch, width, past, room or past + width, self._last_only(), DECODE))
+            free = max(min(free, positions - tokens * width), 0)  # so that new rows have positions too
+        past = self._size("prompt", room - tokens * width if room else free, low=int(whole))
+        last_only, context = self._last_only(default=LOGITS[whole]), room or past + tokens * width
+        found = self._checked(RunShape(self.batch, tokens * width, past, context, last_only, DECODE))
+        if whole or tokens > 1:
+            self.steps = DecodeSteps(self.batch, past, tokens, width, context, LOGITS[last_only], whole)
+        if whole:
+            return replace(found, rows=past, past=0, phase=PREFILL)
+        return replace(found, rows=width)
 
     def _checked(self, found: RunShape) -> RunShape:
         if found.past < 0 or found.keys > found.context:
@@ -123,11 +130,11 @@ class AskedShape:
 
     def _no_room(self, found: RunShape, why: str) -> NoReturn:
         """Raise a ModelError that names the parameter which was given."""
-        key = next((key for key in ("context", "prompt", "width") if key in self._given), "context")
+        key = next((key for key in ("context", "tokens", "prompt", "width") if key in self._given), "context")
         raise ModelError(f"{self.place}: parameter {key}: found {self._given.get(key, found.context)}; {why}")
 
-    def _last_only(self) -> bool:
-        found = self._given.get("logits", LOGITS[0])
+    def _last_only(self, default: str = LOGITS[0]) -> bool:
+        found = self._given.get("logits", default)
         return found == LOGITS[1] if found in LOGITS else self.fail("logits", f"found {found}; allowed all, last")
 
     def _size(self, key: str, default: int, low: int = 1) -> int:

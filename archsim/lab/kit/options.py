@@ -12,6 +12,8 @@ from archsim.base.errors import ConfigError, nearest
 from archsim.ir import dtypes, result
 from archsim.lab.scenario.words import KEYS as SCENARIO_KEYS
 from archsim.lab.scenario.words import SCHEMA as SCENARIO
+from archsim.report.generation.words import KEYS as GENERATION_KEYS
+from archsim.report.generation.words import SCHEMA as GENERATION
 
 OBJECTIVES = ("latency", "energy", "edp")
 
@@ -34,6 +36,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
+_KEYS = {SCENARIO: SCENARIO_KEYS, GENERATION: GENERATION_KEYS}  # of results that are no run's, by their schema
 _REQUIREMENT = re.compile(r"\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|==|!=|<|>)\s*(?P<bound>\S+)\s*")
 
 
@@ -170,7 +173,7 @@ def public_keys() -> tuple[str, ...]:
 def scalars(summary: Mapping[str, Any]) -> dict[str, float | None]:
     """Every number of the summary (None where it has no figure) by dotted key; not layers, not provenance."""
     found: dict[str, float | None] = {}
-    for name in SCENARIO_KEYS if summary.get("schema") == SCENARIO else public_keys():
+    for name in _KEYS.get(str(summary.get("schema"))) or public_keys():
         _collect(name, summary.get(name, {}), found)
     return found
 

@@ -33,9 +33,14 @@ def setting(summary: Mapping[str, Any]) -> tuple[str, str]:
     return f"{model}{_DOT}{machine}", _DOT.join(chosen)
 
 
+def formats(dtypes: Mapping[str, str]) -> str:
+    """What formats numbers have, in words."""
+    return f"{dtypes['weights']} weights, {dtypes['inputs']} inputs, {dtypes['accumulate']} sums"
+
+
 def _option(key: str, value: Any) -> str:
     if key == "dtypes":
-        return f"{value['weights']} weights, {value['inputs']} inputs, {value['accumulate']} sums"
+        return formats(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{name}={item}" for name, item in value.items())
     return f"{key} {value}"

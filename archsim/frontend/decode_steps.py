@@ -1,0 +1,32 @@
+"""The runs of a model that makes tokens one after another: its prompt, and steps behind more and more rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeSteps:
+    """Tokens one after another: ``tokens`` steps of ``width`` new rows each for ``batch`` samples, the first behind
+    ``prompt`` rows, which are run before them ``with_prefill``; ``context``: rows for which there is room; ``logits``:
+    all | last, of each run."""
+
+    batch: int
+    prompt: int
+    tokens: int
+    width: int
+    context: int
+    logits: str
+    with_prefill: bool
+
+    def past(self, step: int) -> int:
+        """Rows before a step, counted from 0."""
+        return self.prompt + step * self.width
+
+    def of_prefill(self) -> dict[str, int | str]:
+        """Parameters of the run of the prompt."""
+        return {"batch": self.batch, "prompt": self.prompt, "context": self.context, "logits": self.logits}
+
+    def of_step(self, step: int) -> dict[str, int | str]:
+        """Parameters of the run of one step."""
+        return {**self.of_prefill(), "prompt": self.past(step), "width": self.width}

@@ -1,0 +1,1 @@
+"""Pages and tables of tokens that were made one after another."""
