@@ -57,8 +57,8 @@ def says(found: Found) -> list[str]:
     first, last = found["steps"][0], found["steps"][-1]
     said = [] if told["ttft_s"] is None else [f"The first token is there after {si(told['ttft_s'], 's')}."]
     said.append(
-        f"A token then takes {si(told['tpot_s'], 's')} on average; in all {number(told['tokens_per_s'])} tokens come out "
-        f"each second, for {si(told['energy_per_token_j'], 'J')} each."
+        f"A token then takes {si(told['tpot_s'], 's')} on average. In all {number(told['tokens_per_s'])} tokens come "
+        f"out each second, for {si(told['energy_per_token_j'], 'J')} each."
     )
     if last["step"] > first["step"]:
         longer = last["latency_s"] / first["latency_s"] - 1
