@@ -57,3 +57,14 @@ def weights_of(proto: onnx.ModelProto) -> dict[str, Array]:
 def random(*shape: int, seed: int = 0) -> Array:
     """Random float32 values, the same in every run."""
     return np.random.default_rng(seed + sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def write_nodes(folder: Path, nodes: list[Any], inputs: dict[str, Any], outputs: list[str], **stored: Any) -> Path:
+    """``one.onnx``: nodes of ONNX's own domain and ONNX Runtime's, with float inputs of these shapes and stored
+    arrays by name."""
+    held = [numpy_helper.from_array(np.asarray(array), name) for name, array in stored.items()]
+    given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()]
+    made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    proto = helper.make_model(helper.make_graph(nodes, "one", given, made, held), opset_imports=opsets, ir_version=10)
+    return save(folder, proto, "one.onnx")

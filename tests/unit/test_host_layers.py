@@ -6,24 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
 import archsim
 from archsim.frontend.load import load_model
 from archsim.ir.workload import Workload
-from tests.unit.fixtures_onnx import random
+from tests.unit.fixtures_onnx import random, write_nodes
 
 
 def load(folder: Path, nodes: list[Any], inputs: dict[str, Any], outputs: list[str], **stored: Any) -> Workload:
-    held = [numpy_helper.from_array(np.asarray(array), name) for name, array in stored.items()]
-    given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()]
-    made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
-    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(helper.make_graph(nodes, "one", given, made, held), opset_imports=opsets, ir_version=10)
-    onnx.save(model, folder / "one.onnx")
-    return load_model(folder / "one.onnx", on_unsupported="host")
+    return load_model(write_nodes(folder, nodes, inputs, outputs, **stored), on_unsupported="host")
 
 
 def recurrent(folder: Path, op: str, gates: int) -> Workload:

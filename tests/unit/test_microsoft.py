@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
 from archsim.base.errors import ModelError
 from archsim.frontend.load import load_model
@@ -21,7 +20,7 @@ from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import VerifyOptions
 from archsim.ops.kit.catalogue import find
 from tests.tools.operator_cases import CASES, MS, in_runtime, neutral, outputs_of
-from tests.unit.fixtures_onnx import random
+from tests.unit.fixtures_onnx import random, write_nodes
 
 PARTED = [case for case in CASES if case[0].startswith(MS) or case[0] == "SimplifiedLayerNormalization"]
 PARTED = [case for case in PARTED if case[0] != f"{MS}MatMulNBits"]
@@ -73,13 +72,7 @@ def test_what_is_normalised_is_an_output_too(op: str, bias: int, biased: bool) -
 
 
 def save(folder: Path, nodes: list[Any], inputs: dict[str, Any], outputs: list[str], **stored: Any) -> str:
-    held = [numpy_helper.from_array(np.asarray(array), name) for name, array in stored.items()]
-    given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()]
-    made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
-    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(helper.make_graph(nodes, "one", given, made, held), opset_imports=opsets, ir_version=10)
-    onnx.save(model, folder / "one.onnx")
-    return str(folder / "one.onnx")
+    return str(write_nodes(folder, nodes, inputs, outputs, **stored))
 
 
 def own(op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> Any:

@@ -88,7 +88,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "qwen3": {**ROPE, **FULL, "attention_bias": False},
     "qwen3_moe": {**ROPE, "num_experts": None, "num_local_experts": 6, "sliding_window": None},
     "mixtral": {**ROPE, "sliding_window": None, "router_jitter_noise": 0.0},
-    "gemma": {**ROPE, "use_bidirectional_attention": None},
+    "gemma": {**ROPE, "use_bidirectional_attention": False},
     "gemma2": {**ROPE, "layer_types": ["sliding_attention", "full_attention"], "use_bidirectional_attention": None},
     "phi3": {
         "rope_parameters": {"rope_theta": 10000.0, "partial_rotary_factor": 1.0, "rope_type": "default"},

@@ -81,6 +81,7 @@ def qwen3_form(fields: ConfigFields, layers: int, width: int | None) -> DecoderF
 def gemma(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Embeddings are scaled by the root of their size and tied to lm_head."""
     form = read_form(fields, width=256, act="gelu_pytorch_tanh", tied=True)
+    fields.only("use_bidirectional_attention", False, "rows see none behind them")
     bias = fields.flag("attention_bias", False)
     write_decoder(graph, replace(form, embedding_scale=form.hidden**0.5, input_bias=bias, output_bias=bias), asked)
 
@@ -88,6 +89,7 @@ def gemma(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
 def gemma2(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Norms before and behind each block, caps on scores and logits; every other layer slides, the first one too."""
     form = read_form(fields, width=256, act="gelu_pytorch_tanh", tied=True)
+    fields.only("use_bidirectional_attention", False, "rows see none behind them")
     bias = fields.flag("attention_bias", False)
     slides = tuple(index % 2 == 0 for index in range(form.layers))
     found = replace(
