@@ -10,7 +10,7 @@ from archsim.frontend.decode_steps import DecodeSteps
 from archsim.frontend.transformers import bert, gpt2, llama, mixtral, t5, vit, whisper
 from archsim.frontend.transformers.fields import ConfigFields, read_fields
 from archsim.frontend.transformers.module_graph import ModuleGraph
-from archsim.frontend.transformers.run_shape import AskedShape
+from archsim.frontend.transformers.run_shape import GENERATE, AskedShape
 from archsim.ir.graph import Graph
 
 ENCODER_DECODERS = ("t5", "whisper")
@@ -55,6 +55,8 @@ def read_model(
 
 def steps(path: Path, parameters: Mapping[str, int | str], batch: int | None, phase: str) -> DecodeSteps | None:
     """The runs that are asked of a model where these are several; None for one. Raises as ``read_model``."""
+    if phase != GENERATE and "tokens" not in parameters:
+        return None
     return _written(path, parameters, batch, phase)[1].steps
 
 
