@@ -325,7 +325,7 @@ def test_any_other_file_is_read_or_refused(
     path = tmp_path_factory.mktemp("mutated") / "config.json"
     path.write_text(json.dumps({**SMALL[family], **changes}))
     try:
-        read_model(path, "m", parameters(family), phase=draw.draw(st.sampled_from(["", "decode"])))
+        read_model(path, "m", parameters(family), phase=draw.draw(st.sampled_from(["", "decode", "generate"])))
     except ArchsimError as error:
         assert str(path) in str(error) or "module '" in str(error) or "node '" in str(error)
 
