@@ -31,6 +31,8 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     if node.op != "TopK":
         kept = (1,) if node.integer("keepdims", 1) else ()
         return ((*shape[:axis], *kept, *shape[axis + 1 :]),)
+    if len(inputs) < 2:
+        node.fail("has 1 input; needs 2")
     (count,) = integers_of(node, inputs[1], "k") or (0,)
     if not 1 <= count <= shape[axis]:
         node.fail(f"takes {count} of {shape[axis]} elements")

@@ -14,6 +14,7 @@ from archsim.graph.lowering.lower import lower_graph
 from archsim.graph.numeric import reference
 from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.graph.passes.manager import PassOptions, passed
+from archsim.graph.producers import Producers, rebuilt
 from archsim.ir.graph import Graph, GraphNode, GraphValue, ValueFormat
 from archsim.ops.softmax import FAMILY
 from archsim.system import simulate
@@ -127,6 +128,16 @@ def test_it_runs_on_a_chip(pattern: Pattern, ops: list[str]) -> None:
     workload = lower_graph(written(pattern), batch=2, sha256="").workload
     chip = small_chip(1 << 14, 1 << 12)
     assert simulate(compile_model(workload, chip).program, chip).total_ps > 0
+
+
+def test_an_operator_whose_inputs_are_not_there_takes_no_place() -> None:
+    """A damaged file may name values that nothing makes."""
+    graph = passed(written(swish), PassOptions()).inferred
+
+    def found(_: Producers, node: GraphNode) -> GraphNode:
+        return replace(node, op="RotaryEmbedding", inputs=(node.inputs[0], "nowhere", "nor here"))
+
+    assert rebuilt(graph, found) is graph
 
 
 def other_value(to: Writer, x: str) -> str:

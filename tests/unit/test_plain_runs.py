@@ -130,3 +130,15 @@ def test_nul_in_an_external_location_is_an_error_in_words(tmp_path: Path) -> Non
     tensor.external_data.add(key="location", value="a\x00b")
     with pytest.raises(ModelError, match=r"tensor 'w' has its data at 'a\\x00b'; allowed paths without NUL"):
         read_model(save(tmp_path, proto))
+
+
+def test_an_external_location_that_is_no_text_is_an_error_in_words(tmp_path: Path) -> None:
+    proto = model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": (1, 4)}, ["y"], {"w": random(4, 4)})
+    tensor = proto.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = 1
+    tensor.external_data.add(key="location", value="somewhere")
+    path = save(tmp_path, proto)
+    path.write_bytes(path.read_bytes().replace(b"somewhere", b"\xff" * 9))
+    with pytest.raises(ModelError, match=r"model\.onnx"):
+        read_model(path)

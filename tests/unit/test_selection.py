@@ -95,6 +95,12 @@ def test_more_than_there_are_is_refused(tmp_path: Path) -> None:
         load_model(str(write(tmp_path, [top(axis=1)], {"v": F, "i": INTEGER}, k=[7])))
 
 
+def test_a_number_of_elements_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    node = helper.make_node("TopK", ["x"], ["v", "i"], name="top")
+    with pytest.raises(ModelError, match=r"node 'top' \(TopK\): has 1 input; needs 2"):
+        load_model(str(write(tmp_path, [node], {"v": F, "i": INTEGER})))
+
+
 def test_rows_picked_by_computed_indices_are_looked_up(tmp_path: Path) -> None:
     """As detectors take the boxes of their best scores: of one batch every element of a row has the row's index."""
     nodes = [

@@ -111,9 +111,9 @@ def _mismatch(path: Path, tensor: onnx.TensorProto, declared: int, held: int) ->
 def _check_external(path: Path, tensor: onnx.TensorProto) -> None:
     """The contents are never read, but a place outside the model's folder is refused."""
     folder = path.resolve().parent
-    location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
-    if "\0" in location:
-        raise ModelError(f"{path}: tensor '{tensor.name}' has its data at {location!r}; allowed paths without NUL")
+    location: str | bytes = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+    if not isinstance(location, str) or "\0" in location:  # bytes where they are no text
+        raise ModelError(f"{path}: tensor '{tensor.name}' has its data at {location[:60]!r}; allowed paths without NUL")
     target = Path(location)
     if not location or target.is_absolute() or not (folder / target).resolve().is_relative_to(folder):
         raise ModelError(

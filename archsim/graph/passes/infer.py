@@ -68,21 +68,16 @@ def infer(graph: Graph, rebatch: Rebatch | None = None) -> Graph:
 
 def _results(graph: Graph, node: GraphNode, inputs: Inputs, rebatch: Rebatch | None) -> tuple[GraphValue, ...]:
     found = find(node.op)
-    _check_arity(node, inputs, found)
+    if not node.outputs:
+        node.fail("has no output; the file is damaged")
+    if found is not None:
+        found.check_inputs(node, inputs)
     shapes = _unbaked(graph, node, found, rebatch) or _shapes(graph, node, inputs, found)
     constant = all(value is None or value.constant for value in inputs)
     data = _data(node, inputs, found, shapes) if found is not None else ()
     if found is None or not (constant or data):
         return tuple(GraphValue(name, shape, "activation") for name, shape in zip(node.outputs, shapes, strict=False))
     return _constants(node, inputs, found, shapes, data)
-
-
-def _check_arity(node: GraphNode, inputs: Inputs, found: OperatorFamily | None) -> None:
-    if not node.outputs:
-        node.fail("has no output; the file is damaged")
-    arity = found.arity if found is not None else 0
-    if len(inputs) < arity or None in inputs[:arity]:
-        node.fail(f"has {sum(value is not None for value in inputs)} inputs; needs {arity}")
 
 
 def _shapes(graph: Graph, node: GraphNode, inputs: Inputs, found: OperatorFamily | None) -> tuple[Shape, ...]:

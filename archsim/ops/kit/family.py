@@ -93,3 +93,8 @@ class OperatorFamily:
     positive: tuple[int, ...] = ()
     steers: tuple[int, ...] = ()
     rounding: Rounding | None = None
+
+    def check_inputs(self, node: GraphNode, inputs: Inputs) -> None:
+        """Raise a ModelError that names the node where an input that must be there is not."""
+        if len(inputs) < self.arity or None in inputs[: self.arity]:
+            node.fail(f"has {sum(value is not None for value in inputs)} inputs; needs {self.arity}")
