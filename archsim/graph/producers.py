@@ -104,8 +104,8 @@ def rebuilt(graph: Graph, pattern: Callable[[Producers, GraphNode], GraphNode | 
 
 def _fits(graph: Graph, node: GraphNode) -> bool:
     """Whether an operator takes these inputs, and makes of them what has been there."""
-    rule, inputs = family(node), graph.inputs_of(node)
     try:
+        rule, inputs = family(node), graph.inputs_of(node)
         rule.check_inputs(node, inputs)
         found = rule.shapes(node, inputs)
     except ModelError:
