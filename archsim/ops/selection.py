@@ -33,7 +33,10 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
         return ((*shape[:axis], *kept, *shape[axis + 1 :]),)
     if len(inputs) < 2:
         node.fail("has 1 input; needs 2")
-    (count,) = integers_of(node, inputs[1], "k") or (0,)
+    counts = integers_of(node, inputs[1], "k") or (0,)
+    count = counts[0]
+    if len(counts) > 1:
+        node.fail(f"has {len(counts)} numbers as k; allowed one")
     if not 1 <= count <= shape[axis]:
         node.fail(f"takes {count} of {shape[axis]} elements")
     return ((*shape[:axis], count, *shape[axis + 1 :]),) * 2

@@ -93,6 +93,8 @@ def test_rows_that_are_cut_in_parts_are_one_row() -> None:
 def test_more_than_there_are_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="takes 7 of 6 elements"):
         load_model(str(write(tmp_path, [top(axis=1)], {"v": F, "i": INTEGER}, k=[7])))
+    with pytest.raises(ModelError, match="has 2 numbers as k; allowed one"):
+        load_model(str(write(tmp_path, [top(axis=1)], {"v": F, "i": INTEGER}, k=[2, 3])))
 
 
 def test_a_number_of_elements_that_is_not_there_is_refused(tmp_path: Path) -> None:
