@@ -173,8 +173,8 @@ def home_role(kind: str, role: str = "") -> str:
 
 
 def operand_dtype(operand: Operand, dtypes: Mapping[str, str]) -> str:
-    """dtype of an operand: bias has the accumulator's width, activations the inputs'."""
-    if operand.name == BIAS:
+    """dtype of an operand: a stored bias has the accumulator's width, activations the inputs'."""
+    if operand.name == BIAS and operand.role == "weights":
         return dtypes["accumulate"]
     if operand.role in ("weights", "tables", "kv"):
         return dtypes.get(operand.role, dtypes["weights"])

@@ -127,11 +127,11 @@ class _Chooser:
         return found
 
     def biases(self, known: Mapping[str, Elements]) -> dict[str, Elements]:
-        """The product of the factors' scales; the smallest of them where several layers share a bias."""
+        """Of stored ones the product of the factors' scales; the smallest of them where several layers share one."""
         found: dict[str, float] = {}
         for layer in self._lowered.workload.layers:
             named = {operand.name: self._root(operand.tensor) for operand in layer.inputs}
-            if layer.kind == "matmul" and "bias" in named:
+            if any(operand.name == "bias" and operand.role == "weights" for operand in layer.inputs):
                 product = known[named["a"]].scale * known[named["b"]].scale
                 found[named["bias"]] = min(found.get(named["bias"], product), product)
         dtype = self._dtypes["accumulate"]
