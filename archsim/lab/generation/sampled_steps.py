@@ -7,7 +7,6 @@ on the lines between neighbours that were run.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,17 +19,13 @@ Figures = Sequence[Fraction]
 
 @dataclass(frozen=True)
 class SampledSteps:
-    """Figures of the steps that were run, by number; ``count`` steps from 0, of which the first and last are there."""
+    """Figures of the steps that were run, by number, the first and the last of all among them.
+
+    ``worst``: the largest share by which a line that is believed missed what the step in its middle took.
+    """
 
     found: Mapping[int, Figures]
-    count: int
-    worst: Fraction  # share by which a line missed what a step in its middle took, where it was believed
-
-    def of(self, step: int) -> list[Fraction]:
-        """A step's figures."""
-        known = sorted(self.found)
-        at = min(bisect_right(known, step), len(known) - 1)
-        return _between(self.found, known[max(at - 1, 0)], known[at], step)
+    worst: Fraction
 
     def total(self) -> list[Fraction]:
         """The figures of all steps, added up."""
@@ -58,7 +53,7 @@ def sampled(count: int, figures: Callable[[int], Figures]) -> SampledSteps:
             worst = max(worst, missed)
         else:
             open_ += [(middle, last), (first, middle)]
-    return SampledSteps(found, count, worst)
+    return SampledSteps(found, worst)
 
 
 def _between(found: Mapping[int, Figures], first: int, last: int, step: int) -> list[Fraction]:
