@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class DecodeSteps:
     """Tokens one after another: ``tokens`` steps of ``width`` new rows each for ``batch`` samples, the first behind
     ``prompt`` rows, which are run before them ``with_prefill``; ``context``: rows for which there is room; ``logits``:
-    all | last, of each run."""
+    all | last, of every run; where it is '' the last row's of the prompt, and all of a step's, whose rows all count."""
 
     batch: int
     prompt: int
@@ -25,8 +25,8 @@ class DecodeSteps:
 
     def of_prefill(self) -> dict[str, int | str]:
         """Parameters of the run of the prompt."""
-        return {"batch": self.batch, "prompt": self.prompt, "context": self.context, "logits": self.logits}
+        return {"batch": self.batch, "prompt": self.prompt, "context": self.context, "logits": self.logits or "last"}
 
     def of_step(self, step: int) -> dict[str, int | str]:
         """Parameters of the run of one step."""
-        return {**self.of_prefill(), "prompt": self.past(step), "width": self.width}
+        return {**self.of_prefill(), "logits": self.logits or "all", "prompt": self.past(step), "width": self.width}

@@ -164,12 +164,14 @@ def generate(
     seed: int = 0,
     fidelity: str | None = None,
     repeat: str = "auto",
+    lookups: Mapping[str, str] | None = None,
     parameters: Mapping[str, int | str] | None = None,
     workers: int = 1,
+    search: str = "exhaustive",
     net: bool = True,
 ) -> GenerationRun:
-    """Run the prompt of a model that makes tokens and the steps behind it: time to the first token, time and energy of
-    each further one.
+    """Run the prompt of a model that makes tokens and the steps behind it: time to the first token and of each further
+    one, tokens per second, and the energy of all over the tokens that come out.
 
     ``model``: ``NAME:generate``, or ``NAME:decode`` for the steps alone; ``parameters``: prompt, tokens (steps), width
     (new rows of a step), context, batch. The first and the last step are simulated, then those in the middle, until a
@@ -178,8 +180,9 @@ def generate(
     """
     from archsim.lab.generation.run import execute as executed
 
-    job = Job(model, on, batch, objective, dtype, set or {}, seed, parameters=dict(parameters or {}))
-    return executed(replace(job, fidelity=fidelity, repeat=repeat, workers=workers, net=net))
+    job = Job(model, on, batch, objective, dtype, set or {}, seed, lookups=lookups or {})
+    job = replace(job, parameters=dict(parameters or {}), fidelity=fidelity, repeat=repeat)
+    return executed(replace(job, workers=workers, search=search, net=net))
 
 
 def run_scenario(

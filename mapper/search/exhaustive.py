@@ -129,6 +129,7 @@ def _settled(cells: _Cells, found: Sequence[Found], objective: str) -> Choice:
     costs = cells.costs(found)
     ranking, alike = _Ranking(costs, objective), Alike(costs.problem.spread is not None, costs.floor)
     made: dict[int, Settled] = {}
+    patterns: TilePatterns | None = None
     while True:
         position = first(ranking.figures(), alike)
         if position in made:
@@ -136,15 +137,19 @@ def _settled(cells: _Cells, found: Sequence[Found], objective: str) -> Choice:
         made[position] = cells.settled(found, costs, position)
         ranking.cycles[position] = made[position].mapping.expected_cycles
         if len(made) % TOLD == 0:
-            _learn(ranking, found, made)
+            patterns = patterns or TilePatterns(found, costs)
+            _learn(ranking, patterns, made)
 
 
-def _learn(ranking: _Ranking, found: Sequence[Found], made: Mapping[int, Settled]) -> None:
-    """Tell all cells of the ranking what DRAM makes of tiles like theirs in those that were made."""
-    patterns = TilePatterns(found, ranking.costs)
-    for position, each in made.items():
+def _learn(ranking: _Ranking, patterns: TilePatterns, made: Mapping[int, Settled]) -> None:
+    """Tell all cells of the ranking what DRAM makes of tiles like theirs in those that were made last."""
+    if patterns.tell_nothing:
+        return
+    for position, each in list(made.items())[-TOLD:]:
         patterns.learn(position, each.costs.slowdown)
     ranking.cycles = np.maximum(ranking.cycles, patterns.cycles())
+    for position, each in made.items():
+        ranking.cycles[position] = each.mapping.expected_cycles
 
 
 def _promising(cells: _Cells, legal: Sequence[Found]) -> list[Found]:

@@ -1,8 +1,8 @@
 """What DRAM makes of tiles: told of the mappings that were worked out, believed of all cells that have the same tiles.
 
 How long DRAM serves an operand's tiles, against its peak, follows from their extents alone, and many cells share these.
-So the few mappings that a search works out say a good part of what the others take, as a figure that is still no more
-than what they take: nothing that their other operands lose, or that is lost on chip, is in it.
+So the few mappings that a search works out say a good part of what the others take. As in the figures that mappings are
+ranked by before they are worked out, nothing that their other operands lose, or that is lost on chip, is in it.
 """
 
 from __future__ import annotations
@@ -29,17 +29,27 @@ class TilePatterns:
         self._costs = costs
         self._tiles: dict[str, NDArray[np.intp]] = {}  # of an operand in every cell, by number
         self._slower: dict[str, Reals] = {}  # of each such tile: how many times as long as at the peak
+        self._told: dict[str, NDArray[np.bool_]] = {}  # whether that was learned
         for plan in (*costs.problem.loads, *costs.problem.stores):
             outer = costs.chip.outer.get(plan.home)
             if outer is not None and outer.rates is not None:
                 self._tiles[plan.name], count = _numbered(plan, found)
                 self._slower[plan.name] = np.full(count, 1 / outer.rates.most)
+                self._told[plan.name] = np.zeros(count, dtype=np.bool_)
+
+    @property
+    def tell_nothing(self) -> bool:
+        """Whether nothing can be learned: DRAM goes at its peak, or serves many cores at once."""
+        return not self._tiles or self._costs.problem.spread is not None
 
     def learn(self, position: int, slowdown: Slowdown) -> None:
         """Take note of what the tiles of the cell at a position take."""
         for name, tiles in self._tiles.items():
             if name in slowdown.pins:
-                self._slower[name][tiles[position]] = slowdown.pins[name]
+                tile, slower = tiles[position], float(slowdown.pins[name])
+                known = self._slower[name][tile] if self._told[name][tile] else slower
+                self._slower[name][tile] = min(known, slower)  # they are equal but for rounding
+                self._told[name][tile] = True
 
     def cycles(self) -> Reals:
         """What every cell takes at least, as far as its tiles are known."""

@@ -34,7 +34,7 @@ def test_phases_add_up_to_the_whole_and_are_the_runs_of_their_own(model: str) ->
     first = ax.run(f"{model}:prefill", on=CHIP, parameters={**alone, "logits": "last"}).summary
     assert found["prefill"]["cycles"] == first["cycles_total"]
     assert found["generation"]["ttft_s"] == first["latency_s"]
-    behind = {**alone, "width": 2, "logits": "last"}
+    behind = {**alone, "width": 2}  # all of whose logits are wanted
     every = [
         ax.run(f"{model}:decode", on=CHIP, parameters={**behind, "prompt": 24 + 2 * step}).summary for step in range(5)
     ]
@@ -66,9 +66,9 @@ def test_table_json_files_and_requirements(archsim: Archsim, model: str, tmp_pat
     done = archsim("run", *asked, *good, "--out", str(out))
     assert done.returncode == 0 and done.stderr == ""
     assert "The first token is there after" in done.stdout and "time per output token" in done.stdout
-    names = ["generation.json", "prefill", "report.html", "report.md", "step_0", "step_39", "steps.csv"]
+    names = ["first_step", "generation.json", "last_step", "prefill", "report.html", "report.md", "steps.csv"]
     assert sorted(path.name for path in out.iterdir()) == names
-    assert (out / "step_39" / "report.html").is_file()
+    assert (out / "last_step" / "report.html").is_file()
     (out / "report.html").unlink()
     assert archsim("report", str(out)).returncode == 0 and (out / "report.html").is_file()
     told = archsim("run", *asked, "--format", "json")
@@ -84,8 +84,13 @@ def test_table_json_files_and_requirements(archsim: Archsim, model: str, tmp_pat
         (":generate", ["--why"], "Invalid value for --why"),
         (":generate", ["--parameter", "tokens=0"], "parameter tokens: found 0; allowed 1 to"),
         (":generate", ["--parameter", "context=8", "tokens=9"], "parameter context: found 8; has no room for"),
+        (":generate", ["--parameter", "context=9", "tokens=9"], "found 9; has no room for 1 older and 9 new rows"),
         (":generate", ["--require", "tpot<=1"], "no 'tpot' in a result"),
-        (":prefill", ["--parameter", "tokens=3"], "parameter tokens: found 3; allowed in the phase decode"),
+        (
+            ":prefill",
+            ["--parameter", "tokens=3"],
+            "parameter tokens: found 3; allowed in the phases decode and generate",
+        ),
     ],
 )
 def test_mistakes(archsim: Archsim, model: str, phase: str, options: list[str], message: str) -> None:

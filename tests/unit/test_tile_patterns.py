@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from mapper.search.exhaustive import _Ranking
 from mapper.search.patterns import TilePatterns
 from mapper.search.space import Settled, settled
 from mapper.search.templates import Space, open_space
+from mapper.search.ties import BAND
 
 BAD_MAP = "column bank bankgroup row channel"  # every burst is in another row of one bank
 TOLD = 40  # mappings that are worked out of each layer
@@ -43,13 +44,14 @@ def test_what_is_known_of_tiles_is_never_more_than_what_a_mapping_takes(layers: 
         before = patterns.cycles()
         places = np.linspace(0, costs.cells.size - 1, TOLD).astype(int).tolist()
         made: dict[int, Settled] = {}
-        for place in places:
+        for number, place in enumerate(places):
             template = exhaustive._at(found, place)
             cell = template.cell(int(costs.cells[place]))
             made[place] = settled(cell, costs, place, collisions, 1, 1, "")
-            patterns.learn(place, made[place].costs.slowdown)
+            if number % 2:  # the others have to hold as well
+                patterns.learn(place, made[place].costs.slowdown)
         after = patterns.cycles()
-        assert np.all(after >= before) and np.count_nonzero(after > 2 * before) > TOLD
+        assert np.all(after >= before) and np.count_nonzero(after > 2 * before) > TOLD / 2
         for place, each in made.items():
             assert after[place] <= each.mapping.expected_cycles
 
@@ -73,11 +75,11 @@ def test_a_search_that_learns_finds_what_one_finds_that_does_not(
 ) -> None:
     counts: list[int] = []
 
-    def learn(ranking: _Ranking, found: Sequence[exhaustive.Found], made: Mapping[int, Settled]) -> None:
+    def learn(ranking: _Ranking, patterns: TilePatterns, made: Mapping[int, Settled]) -> None:
         counts[-1] = len(made)
-        real(ranking, found, made)
+        real(ranking, patterns, made)
 
-    def unlearned(ranking: _Ranking, found: Sequence[exhaustive.Found], made: Mapping[int, Settled]) -> None:
+    def unlearned(ranking: _Ranking, patterns: TilePatterns, made: Mapping[int, Settled]) -> None:
         counts[-1] = len(made)
 
     real = exhaustive._learn
@@ -88,5 +90,5 @@ def test_a_search_that_learns_finds_what_one_finds_that_does_not(
             counts.append(0)
             chosen.append(exhaustive.best(space, "latency"))
         one, other = (choice.mapping.expected_cycles for choice in chosen)
-        assert one == pytest.approx(other, rel=0.01)  # figures of half a per cent are alike
+        assert one == pytest.approx(other, rel=BAND)
     assert sum(counts[::2]) < sum(counts[1::2]) / 2

@@ -220,7 +220,7 @@ def test_what_is_refused(tmp_path: Path, family: str, changes: dict[str, Any], s
         ),
         ("llama", ":decod", {}, ConfigError, "has no phase 'decod'.*did you mean 'decode'"),
         ("llama", ":decode", {"tokens": 4}, ConfigError, "4 steps of decode are several runs; .* archsim.generate"),
-        ("llama", "", {"width": 4}, ConfigError, "parameter width: found 4; allowed in the phase decode"),
+        ("llama", "", {"width": 4}, ConfigError, "parameter width: found 4; allowed in the phases decode and"),
         ("llama", "", {"prompt": 8, "context": 7}, ModelError, "parameter context: found 7; has no room for 8 rows"),
         ("llama", ":decode", {"prompt": 8, "context": 8}, ModelError, "context: found 8; .*8 older and 1 new rows"),
         ("llama", "", {"logits": "some"}, ConfigError, "parameter logits: found some; allowed all, last"),

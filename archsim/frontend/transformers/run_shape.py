@@ -102,7 +102,7 @@ class AskedShape:
     def _prefill(self, free: int) -> RunShape:
         for key in ("tokens", "width"):
             if self._given.get(key, 1) != 1:
-                self.fail(key, f"found {self._given[key]}; allowed in the phase {DECODE}")
+                self.fail(key, f"found {self._given[key]}; allowed in the phases {DECODE} and {GENERATE}")
         room = self._size("context", 0, low=0)
         rows = self._size("prompt", min(free, room or free))
         return self._checked(RunShape(self.batch, rows, 0, room or rows, self._last_only(), PREFILL))
@@ -113,18 +113,23 @@ class AskedShape:
         tokens, width, room = self._size("tokens", 1), self._size("width", 1), self._size("context", 0, low=0)
         if positions:
             free = max(min(free, positions - tokens * width), 0)  # so that new rows have positions too
-        past = self._size("prompt", room - tokens * width if room else free, low=int(whole))
+        left = room - tokens * width if room else free
+        past = self._size("prompt", min(left, free) if whole else left, low=int(whole))
         last_only, context = self._last_only(default=LOGITS[whole]), room or past + tokens * width
-        found = self._checked(RunShape(self.batch, tokens * width, past, context, last_only, DECODE))
+        found = self._checked(RunShape(self.batch, tokens * width, past, context, last_only, DECODE), int(whole))
         if whole or tokens > 1:
-            self.steps = DecodeSteps(self.batch, past, tokens, width, context, LOGITS[last_only], whole)
+            self.steps = DecodeSteps(
+                self.batch, past, tokens, width, context, str(self._given.get("logits", "")), whole
+            )
         if whole:
             return replace(found, rows=past, past=0, phase=PREFILL)
         return replace(found, rows=width)
 
-    def _checked(self, found: RunShape) -> RunShape:
-        if found.past < 0 or found.keys > found.context:
-            needed = f"{found.past} older and {found.rows} new rows" if found.past > 0 else f"{found.rows} rows"
+    def _checked(self, found: RunShape, least: int = 0) -> RunShape:
+        """A run that has room; ``least``: older rows that there must be."""
+        if found.past < least or found.keys > found.context:
+            older = max(found.past, least)
+            needed = f"{older} older and {found.rows} new rows" if older else f"{found.rows} rows"
             self._no_room(found, f"has no room for {needed}")
         return found
 
@@ -139,7 +144,7 @@ class AskedShape:
 
     def _size(self, key: str, default: int, low: int = 1) -> int:
         found = self._given.get(key, default)
-        if isinstance(found, str) or (key in self._given and not low <= found <= MOST_ROWS):
+        if type(found) is not int or (key in self._given and not low <= found <= MOST_ROWS):
             self.fail(key, f"found {found}; allowed {low} to {MOST_ROWS}")
         return found
 

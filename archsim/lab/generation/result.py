@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import fsum
 from typing import Any
 
+from archsim.base.units import PS_PER_S
 from archsim.base.version import __version__
 from archsim.frontend.decode_steps import DecodeSteps
 from archsim.lab.generation.sampled_steps import SampledSteps
@@ -20,11 +21,17 @@ from archsim.lab.run.run import RunResult
 from archsim.report.generation.words import SCHEMA
 
 PJ_PER_J = 10**12
+OF_ROWS = ("batch", "prompt", "tokens", "width", "context", "logits")
 
 
-def figures_of(run: RunResult) -> tuple[Fraction, Fraction]:
-    """What is interpolated of a step: its cycles, and its energy in pJ."""
-    return Fraction(run.result.cycles_total), Fraction(round(run.result.energy_j * PJ_PER_J))
+def figures_of(run: RunResult) -> tuple[Fraction, Fraction, Fraction]:
+    """What is interpolated of a step: its cycles, its time in ps, its energy in pJ."""
+    found = run.result
+    return (
+        Fraction(found.cycles_total),
+        Fraction(round(found.latency_s * PS_PER_S)),
+        Fraction(round(found.energy_j * PJ_PER_J)),
+    )
 
 
 def summary(
@@ -33,9 +40,8 @@ def summary(
 ) -> dict[str, Any]:  # fmt: skip
     """Everything of it; ``runs``: of the steps that were run, by number."""
     some = next(iter(runs.values())).result
-    hz = some.architecture["clock_hz"]
-    cycles, energy_pj = steps.total()
-    decode = _row(float(cycles) / hz, float(energy_pj) / PJ_PER_J, round(cycles))
+    cycles, time_ps, energy_pj = steps.total()
+    decode = _row(float(time_ps) / PS_PER_S, float(energy_pj) / PJ_PER_J, round(cycles))
     first = None if prefill is None else _of_run(prefill)
     parts = [part for part in (first, decode) if part is not None]
     latency_s, energy_j = (fsum(part[key] for part in parts) for key in ("latency_s", "energy_j"))
@@ -47,7 +53,7 @@ def summary(
         "architecture": dict(some.architecture),
         "asked": {
             "batch": asked.batch, "prompt": asked.prompt, "tokens": asked.tokens, "width": asked.width,
-            "context": asked.context,
+            "context": asked.context, "logits": asked.logits, **_others(job),
         },
         "generation": {
             "ttft_s": None if first is None else first["latency_s"],
@@ -66,6 +72,11 @@ def summary(
         "steps": [{"step": step, "past": asked.past(step), **_of_run(runs[step])} for step in sorted(runs)],
         "provenance": _provenance(job, prefill, runs, steps),
     }  # fmt: skip
+
+
+def _others(job: Job) -> dict[str, Any]:
+    """Parameters of the model that have nothing to do with rows of the decoder."""
+    return {key: value for key, value in sorted(job.parameters.items()) if key not in OF_ROWS}
 
 
 def _row(latency_s: float, energy_j: float, cycles: int) -> dict[str, Any]:
@@ -96,12 +107,8 @@ def _provenance(
     return {
         "archsim_version": __version__,
         "chip_sha256": some["chip_sha256"],
-        "options": {
-            "objective": job.objective,
-            "dtypes": some["options"]["dtypes"],
-            "set": {key: str(value) for key, value in sorted(job.values.items())},
-            "repeat": job.repeat,
-        },
+        "model_sha256": some["model_sha256"],
+        "options": {**some["options"], "batch": job.batch, "repeat": job.repeat},
         "seed": job.seed,
         "fidelity": some["fidelity"],
         "steps_simulated": sorted(runs),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ConfigError
 from archsim.frontend.decode_steps import DecodeSteps
-from archsim.lab.generation.result import figures_of, summary
+from archsim.lab.generation.result import OF_ROWS, figures_of, summary
 from archsim.lab.generation.sampled_steps import Figures, sampled
 from archsim.lab.run.job import FLAGS, Job, Progress, quiet
 from archsim.lab.run.run import RunResult
@@ -18,8 +18,7 @@ from archsim.lab.run.run import execute as run_one
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_OF_ROWS = ("batch", "prompt", "tokens", "width", "context", "logits")
-_ONE_RUN = ("mapping", "warm", "refine", "numbers")  # of a job, which several runs cannot share
+_ONE_RUN = ("mapping", "warm", "numbers")  # of a job, which several runs cannot share
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,7 @@ class GenerationRun:
         folder = Path(directory)
         paths = part_page.save(folder, self.summary, KIND)
         known = sorted(self.steps)
-        runs = {"prefill": self.prefill, f"step_{known[0]}": self.steps[known[0]]}
-        runs[f"step_{known[-1]}"] = self.steps[known[-1]]
+        runs = {"prefill": self.prefill, "first_step": self.steps[known[0]], "last_step": self.steps[known[-1]]}
         return paths + [path for name, run in runs.items() if run is not None for path in run.save(folder / name)]
 
     def _repr_html_(self) -> str:
@@ -76,8 +74,11 @@ def execute(job: Job, say: Progress = quiet) -> GenerationRun:
     asked = asked_steps(job)
     if asked is None:
         raise ConfigError(f"{job.model}: is one run; allowed NAME:generate, or NAME:decode with tokens above 1")
+    from archsim.frontend.load import find_model
+
     _check(job)
-    base = str(job.model).rpartition(":")[0]
+    assert isinstance(job.model, str | Path)
+    base, named = str(job.model).rpartition(":")[0], find_model(job.model)
     prefill = None
     if asked.with_prefill:
         say(f"prefill of {asked.prompt} rows")
@@ -85,18 +86,17 @@ def execute(job: Job, say: Progress = quiet) -> GenerationRun:
     runs: dict[int, RunResult] = {}
 
     def figures(step: int) -> Figures:
-        say(f"step {step} of {asked.tokens}, behind {asked.past(step)} rows")
+        say(f"run {len(runs) + 1} of steps: the one behind {asked.past(step)} rows")
         runs[step] = run_one(_of(job, f"{base}:decode", asked.of_step(step)), say)
         return figures_of(runs[step])
 
     steps = sampled(asked.tokens, figures)
-    name = Path(base).stem if Path(base).suffix else base
-    return GenerationRun(summary(job, name, asked, prefill, runs, steps), prefill, runs)
+    return GenerationRun(summary(job, named.name or named.file.stem, asked, prefill, runs, steps), prefill, runs)
 
 
 def _of(job: Job, model: str, shape: Mapping[str, int | str]) -> Job:
     """One of the runs; parameters that have nothing to do with its rows stay."""
-    kept = {key: value for key, value in job.parameters.items() if key not in _OF_ROWS}
+    kept = {key: value for key, value in job.parameters.items() if key not in OF_ROWS}
     return replace(job, model=model, batch=None, parameters={**kept, **shape})
 
 
