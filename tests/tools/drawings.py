@@ -19,6 +19,7 @@ from archsim.report.charts.parts import parts
 from archsim.report.charts.roofline import roofline
 from archsim.report.charts.scatter import scatter
 from archsim.report.charts.stacked import StackedBar, stacked
+from archsim.report.charts.steps import steps
 from archsim.report.charts.tornado import tornado
 from archsim.report.charts.treemap import treemap
 from archsim.report.charts.waterfall import waterfall
@@ -124,6 +125,11 @@ FRAMES = {
     ],
     "releases": [["camera", 0.0, 0.033], ["camera", 0.05, 0.083], ["voice", 0.01, 0.04]],
 }
+STEPS: list[dict[str, Any]] = [
+    {"step": 0, "past": 512, "latency_s": 2.1e-3},
+    {"step": 63, "past": 575, "latency_s": 2.15e-3},
+    {"step": 127, "past": 639, "latency_s": 2.3e-3},
+]
 TWICE: dict[str, Callable[[DrawingFrame], str]] = {
     "waterfall": partial(waterfall, RUN["mac_breakdown"], RUN["cycles_total"]),
     "tornado": partial(tornado, TORNADO, "latency_s"),
@@ -135,6 +141,7 @@ TWICE: dict[str, Callable[[DrawingFrame], str]] = {
     "parts": partial(parts, {"dram": 1.3e-3, "mxu": 1e-5}, "J", "#000", "energy"),
     "treemap": partial(treemap, AREAS, {}, "areas"),
     "curve": partial(curve, LOADS),
+    "steps": partial(steps, STEPS),
 }
 ONCE: dict[str, Callable[[], str]] = {
     "overview": partial(overview, RUN),
