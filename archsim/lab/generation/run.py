@@ -60,7 +60,7 @@ def asked_steps(job: Job) -> DecodeSteps | None:
     """The runs that a job's model is asked for, where they are several; raises ConfigError and ModelError."""
     from archsim.frontend.load import decode_steps
 
-    if not isinstance(job.model, str | Path) or job.is_program:
+    if not isinstance(job.model, str | Path) or ":" not in str(job.model):  # without a phase it is one run
         return None
     return decode_steps(job.model, batch=job.batch, parameters=job.parameters)
 
