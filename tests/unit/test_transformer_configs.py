@@ -155,6 +155,14 @@ def test_heads_of_qwen3_moe_are_parts_of_the_hidden_size(tmp_path: Path) -> None
     assert load(tmp_path, "qwen3", head_dim=None).macs == load(tmp_path, "qwen3", head_dim=128).macs
 
 
+@pytest.mark.parametrize("family", ["gemma", "gemma2"])
+@pytest.mark.parametrize("stated", [None, False])
+def test_rows_see_none_behind_them(tmp_path: Path, family: str, stated: bool | None) -> None:
+    assert load(tmp_path, family, use_bidirectional_attention=stated)
+    with pytest.raises(ModelError, match="use_bidirectional_attention': found true; allowed false"):
+        load(tmp_path, family, use_bidirectional_attention=True)
+
+
 @pytest.mark.parametrize(("family", "changes"), [("mistral", {}), ("qwen2", {"use_sliding_window": True})])
 def test_a_window_of_null_is_none(tmp_path: Path, family: str, changes: dict[str, Any]) -> None:
     path = tmp_path / "config.json"
