@@ -20,6 +20,8 @@ from tests.tools.one_table import BYTES_PER_MAC, THERMAL, added, check_cause, ch
 
 MANY = 3  # names of figures or causes in one literal, from which on it is a list of them
 NO_LISTS = {  # literals that name so many and are something else
+    "archsim/lab/generation/result.py": "the result of a generation: sums over its steps, some under the same words",
+    "archsim/report/generation/words.py": "the keys of a generation's result",
     "archsim/lab/scenario/result.py": "the result of a scenario: other numbers, some under the same words",
     "archsim/lab/scenario/run.py": "the numbers of a scenario's operating point that cannot serve",
     "archsim/lab/scenario/words.py": "the keys of a scenario's result",

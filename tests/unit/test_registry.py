@@ -102,6 +102,7 @@ HELPERS = {  # beside the extensions of a package of the tree
     "passes": {"manager"},
     "search": {
         "catalogue",
+        "patterns",
         "promising_spreads",
         "mapping_cache",
         "reason",
