@@ -25,6 +25,10 @@ SMALL: dict[str, dict[str, Any]] = {
         **_DECODER, "model_type": "gemma2", "hidden_activation": "gelu_pytorch_tanh", "attn_logit_softcapping": 50.0,
         "final_logit_softcapping": 30.0, "sliding_window": 5, "query_pre_attn_scalar": 16,
     },
+    "gemma3_text": {
+        **_DECODER, "model_type": "gemma3_text", "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 5,
+        "sliding_window_pattern": 2, "query_pre_attn_scalar": 16, "rope_local_base_freq": 100.0,
+    },
     "phi3": {**_DECODER, "model_type": "phi3", "hidden_act": "silu", "sliding_window": 2047},
     "mixtral": {
         **_DECODER, "model_type": "mixtral", "hidden_act": "silu", "num_local_experts": 4, "num_experts_per_tok": 2,
@@ -32,6 +36,18 @@ SMALL: dict[str, dict[str, Any]] = {
     "qwen3_moe": {
         **_DECODER, "model_type": "qwen3_moe", "hidden_act": "silu", "num_experts": 6, "num_experts_per_tok": 2,
         "moe_intermediate_size": 32, "norm_topk_prob": False, "mlp_only_layers": [1], "decoder_sparse_step": 1,
+    },
+    "qwen2_moe": {
+        **_DECODER, "model_type": "qwen2_moe", "hidden_act": "silu", "num_experts": 6, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 32, "shared_expert_intermediate_size": 48, "decoder_sparse_step": 2,
+    },
+    "deepseek_v3": {
+        "model_type": "deepseek_v3", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "vocab_size": 48, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "hidden_act": "silu",
+        "max_position_embeddings": 64, "q_lora_rank": 24, "kv_lora_rank": 32, "qk_nope_head_dim": 16,
+        "qk_rope_head_dim": 8, "v_head_dim": 16, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 4,
+        "topk_group": 2, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 1,
+        "routed_scaling_factor": 2.5,
     },
     "gpt2": {"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 32, "vocab_size": 48},
     "bert": {**_ENCODER, "model_type": "bert", "max_position_embeddings": 32, "vocab_size": 48, "type_vocab_size": 2},

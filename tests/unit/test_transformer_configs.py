@@ -33,6 +33,13 @@ def layers(workload: Workload, ending: str) -> list[dict[str, int]]:
     return [dict(layer.dims) for layer in workload.layers if layer.name.endswith(ending)]
 
 
+STATES = {
+    "whisper": 8,
+    "t5": 8,
+    "deepseek_v3": 2,
+}  # of two layers: of decoder and encoder; latents alone; keys and values
+
+
 def test_each_family_has_a_small_one() -> None:
     assert SMALL.keys() == FAMILIES.keys()
 
@@ -50,7 +57,7 @@ def test_a_family_lowers(tmp_path: Path, family: str) -> None:
     assert step.name == f"{family}_decode" and step.macs < found.macs
     assert all(layer.dims["m"] == 1 for layer in step.layers if layer.op == "MatMul")
     states = [tensor for tensor in step.tensors.values() if tensor.kind == "state" and tensor.view is None]
-    assert len(states) == (8 if family in ("whisper", "t5") else 4)
+    assert len(states) == STATES.get(family, 4)
 
 
 def test_layers_are_called_by_module_paths(tmp_path: Path) -> None:
@@ -73,6 +80,39 @@ def test_windows_by_layer(tmp_path: Path) -> None:
     assert [dims["n"] for dims in layers(wide, "attn.scores")] == [7, 7]  # three windows of 5, one behind the other
 
 
+def test_gemma3_slides_but_for_every_sixth_layer(tmp_path: Path) -> None:
+    found = load(tmp_path, "gemma3_text", ":decode", num_hidden_layers=7, sliding_window_pattern=None)
+    assert [dims["n"] for dims in layers(found, "attn.scores")] == [5, 5, 5, 5, 5, 9, 5]
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {},
+        {
+            "rope_theta": None,
+            "rope_local_base_freq": None,
+            "rope_parameters": {
+                "full_attention": {"rope_theta": 10000.0, "rope_type": "linear", "factor": 2.0},
+                "sliding_attention": {"rope_theta": 100.0},
+            },
+        },
+    ],
+)
+def test_layers_that_slide_rotate_by_frequencies_of_their_own(tmp_path: Path, stated: dict[str, Any]) -> None:
+    """Those that see all rows are scaled alone."""
+    changes = stated or {"rope_scaling": {"rope_type": "linear", "factor": 2.0}}
+    graph = read_model(written(tmp_path, "gemma3_text", **changes), "m", {"prompt": 8})
+    plain = np.arange(0, 16, 2) / 16
+    for name, wanted in (("rotary_emb", 10000.0**-plain / 2), ("rotary_emb_local", 100.0**-plain)):
+        stored = graph.values[f"model.{name}.inv_freq"].data
+        assert stored is not None
+        np.testing.assert_allclose(stored.reshape(-1), wanted, rtol=1e-6)
+    tables = {node.name: node.inputs[1] for node in graph.nodes if node.op == "RotaryEmbedding"}
+    assert tables["model.layers.0.self_attn.q_rotary"] == "model.rotary_emb_local.cos"
+    assert tables["model.layers.1.self_attn.k_rotary"] == "model.rotary_emb.cos"
+
+
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}
 ANY = {
     "transformers_version": "5.24.0", "architectures": None, "output_hidden_states": False, "return_dict": True,
@@ -90,6 +130,19 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "mixtral": {**ROPE, "sliding_window": None, "router_jitter_noise": 0.0},
     "gemma": {**ROPE, "use_bidirectional_attention": False},
     "gemma2": {**ROPE, "layer_types": ["sliding_attention", "full_attention"], "use_bidirectional_attention": None},
+    "gemma3_text": {
+        "layer_types": ["sliding_attention", "full_attention"], "use_bidirectional_attention": False,
+        "attn_logit_softcapping": None, "rope_theta": None, "rope_local_base_freq": None,
+        "rope_parameters": {
+            "sliding_attention": {"rope_theta": 100.0, "rope_type": "default"},
+            "full_attention": {"rope_theta": 10000.0, "rope_type": "default"},
+        },
+    },
+    "qwen2_moe": {**ROPE, **FULL, "norm_topk_prob": False, "mlp_only_layers": [], "qkv_bias": True},
+    "deepseek_v3": {
+        "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}, "num_key_value_heads": 4, "head_dim": 8,
+        "qk_head_dim": 24, "rope_interleave": True, "pretraining_tp": 1, "attention_bias": False,
+    },
     "phi3": {
         "rope_parameters": {"rope_theta": 10000.0, "partial_rotary_factor": 1.0, "rope_type": "default"},
         "original_max_position_embeddings": 64,
@@ -155,7 +208,7 @@ def test_heads_of_qwen3_moe_are_parts_of_the_hidden_size(tmp_path: Path) -> None
     assert load(tmp_path, "qwen3", head_dim=None).macs == load(tmp_path, "qwen3", head_dim=128).macs
 
 
-@pytest.mark.parametrize("family", ["gemma", "gemma2"])
+@pytest.mark.parametrize("family", ["gemma", "gemma2", "gemma3_text"])
 @pytest.mark.parametrize("stated", [None, False])
 def test_rows_see_none_behind_them(tmp_path: Path, family: str, stated: bool | None) -> None:
     assert load(tmp_path, family, use_bidirectional_attention=stated)
@@ -203,6 +256,16 @@ def test_a_window_of_null_is_none(tmp_path: Path, family: str, changes: dict[str
         ("gemma2", {"sliding_window": None}, "key 'sliding_window' is missing"),
         ("qwen3_moe", {"num_local_experts": 5}, "key 'num_local_experts': found 5; allowed 6"),
         ("vit", {"pooler_act": "silly"}, "key 'pooler_act': found"),
+        ("qwen2_moe", {"shared_expert_intermediate_size": None}, "key 'shared_expert_intermediate_size' is missing"),
+        ("gemma3_text", {"head_dim": 15}, "key 'head_dim' is 15; allowed even numbers"),
+        ("gemma3_text", {"rope_scaling": {"full_attention": {}}}, "key 'rope_scaling.sliding_attention' is missing"),
+        ("deepseek_v3", {"qk_rope_head_dim": 7}, "key 'qk_rope_head_dim' is 7; allowed even numbers"),
+        ("deepseek_v3", {"num_key_value_heads": 2}, "key 'num_key_value_heads': found 2; allowed 4"),
+        ("deepseek_v3", {"n_group": 3}, "key 'n_group': found 3; allowed a divisor of 8"),
+        ("deepseek_v3", {"n_group": 8}, "key 'n_group': found 8; allowed .* two experts or more"),
+        ("deepseek_v3", {"topk_group": 1, "num_experts_per_tok": 3}, "key 'topk_group': found 1; allowed groups that"),
+        ("deepseek_v3", {"scoring_func": "softmax"}, "key 'scoring_func': found \"softmax\"; allowed \"sigmoid\""),
+        ("deepseek_v3", {"kv_lora_rank": 0}, "key 'kv_lora_rank': found 0"),
         ("mixtral", {"num_experts_per_tok": 9}, "key 'num_experts_per_tok': found 9; allowed .* from 1 to 4"),
         ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "key 'scale_attn_by_inverse_layer_idx': found true"),
         ("bert", {"position_embedding_type": "relative_key"}, "key 'position_embedding_type': found"),
@@ -268,6 +331,28 @@ def test_the_batch_is_an_option_and_a_parameter(tmp_path: Path) -> None:
 def test_last_logits_alone(tmp_path: Path) -> None:
     every, last = load(tmp_path, "llama"), load(tmp_path, "llama", asked={"prompt": 8, "logits": "last"})
     assert every.macs - last.macs == 7 * 64 * 48
+
+
+def test_scores_of_latent_attention_are_scaled_by_yarn_twice(tmp_path: Path) -> None:
+    """Once for queries, once for keys, as in the code that DeepSeek published."""
+
+    def scale(**changes: Any) -> float:
+        graph = read_model(written(tmp_path, "deepseek_v3", **changes), "m", {"prompt": 8})
+        (found,) = {node.attributes["scale"] for node in graph.nodes if node.op == "Attention"}
+        assert isinstance(found, float)
+        return found
+
+    grown = 0.1 * 0.5 * math.log(4) + 1
+    assert scale() == 24**-0.5
+    assert scale(rope_scaling={**YARN, "mscale": 1.0, "mscale_all_dim": 0.5}) == pytest.approx(24**-0.5 * grown**2)
+    assert scale(rope_scaling=YARN) == 24**-0.5
+
+
+def test_layers_that_predict_further_tokens_are_not_run_and_that_is_said(tmp_path: Path) -> None:
+    assert not load(tmp_path, "deepseek_v3").warnings
+    assert "2 of num_nextn_predict_layers" in " ".join(
+        load(tmp_path, "deepseek_v3", num_nextn_predict_layers=2).warnings
+    )
 
 
 def test_a_head_that_is_not_run_is_said(tmp_path: Path) -> None:

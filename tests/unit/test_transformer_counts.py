@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from archsim.frontend.load import load_model, names
 from archsim.ir.workload import Workload
+from tests.tools.small_transformers import written
 
 LLAMA_LAYER = 4096 * (4096 + 1024 + 1024 + 4096) + 3 * 4096 * 14336  # q, k, v, o; gate, up, down
 LLAMA_HEAD = 4096 * 128256
@@ -109,6 +111,36 @@ def test_experts_have_tokens_by_the_largest_remainder() -> None:
     assert found.parameters == 30_532_122_624  # as published: 30.5B
 
 
+def test_deepseek_v3() -> None:
+    """Decode: the eight experts of a token and the shared one; weights of keys go over queries, those of values over
+    what attention writes, so that 576 elements of each row are read."""
+    keys, heads, latent, rotary = 4096, 128, 512, 64
+    found = load_model("deepseek_v3:decode", parameters={"context": keys})
+    projections = 7168 * 1536 + 1536 * heads * 192 + 7168 * 576 + heads * 128 * 7168
+    absorbed = heads * 2 * 128 * latent
+    attention = projections + absorbed + heads * keys * (latent + rotary + latent)
+    expert = 3 * 7168 * 2048
+    dense, sparse = 3 * 7168 * 18432, 7168 * 256 + 9 * expert
+    assert found.macs == 61 * attention + 3 * dense + 58 * sparse + 7168 * 129280
+    assert found.parameters + 58 * 248 * expert == 671_026_419_200  # as transformers counts all experts
+    states = [tensor for tensor in found.tensors.values() if tensor.kind == "state" and tensor.view is None]
+    assert len(states) == 61 and {tensor.shape for tensor in states} == {(1, 1, keys, latent + rotary)}
+
+
+def test_latent_attention_of_a_prompt_makes_keys_of_all_rows_once(tmp_path: Path) -> None:
+    found, rows = load_model(written(tmp_path, "deepseek_v3"), parameters={"prompt": 8}), 8
+    projections = 64 * 24 + 24 * 4 * 24 + 64 * 40 + 32 * 4 * 32 + 4 * 16 * 64
+    attention = rows * projections + 4 * rows * rows * (24 + 16)
+    assert macs(found, "layers.0.self_attn") == macs(found, "layers.1.self_attn") == attention
+    assert macs(found, "layers.1.mlp") == rows * (64 * 8 + 3 * 3 * 64 * 32)  # two experts of eight, and the shared one
+
+
+def test_the_shared_expert_of_qwen2_moe(tmp_path: Path) -> None:
+    found = load_model(written(tmp_path, "qwen2_moe"), parameters={"prompt": 8})
+    assert macs(found, "layers.0.mlp") == 8 * 3 * 64 * 96
+    assert macs(found, "layers.1.mlp") == 8 * (64 * 6 + 2 * 3 * 64 * 32 + 3 * 64 * 48 + 64)
+
+
 def test_whisper_small() -> None:
     width, frames, rows = 768, 1500, 448
     convolutions = 3000 * width * 80 * 3 + frames * width * width * 3
@@ -134,7 +166,7 @@ def test_t5_small() -> None:
     assert found.parameters == 60_506_624  # as transformers counts it
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama3_8b", "llama3_70b", "mixtral_8x7b", "qwen3_30b_a3b", "whisper_small",
-                                  "t5_small", "vit_b16"])  # fmt: skip
+@pytest.mark.parametrize("name", ["deepseek_v3", "gpt2", "llama3_8b", "llama3_70b", "mixtral_8x7b", "qwen3_30b_a3b",
+                                  "whisper_small", "t5_small", "vit_b16"])  # fmt: skip
 def test_named_models_have_a_line(name: str) -> None:
     assert 20 < len(names()[name]) < 120

@@ -37,19 +37,27 @@ def causal_attention(
 ) -> str:
     """(batch, heads, rows, elements): of new rows over all that each may see. ``key``, ``value``: of the new rows;
     ``bias``: what is added to scores, '' for nothing, of a form without a window."""
-    every = [_appended(graph, run, f"{name}_{part}", new) for part, new in (("key", key), ("value", value))]
+    every = [appended(graph, run, f"{name}_{part}", new) for part, new in (("key", key), ("value", value))]
     first = max(0, run.past + 1 - form.window) if form.window else 0
     if first:
         every = [
             graph.cut(f"{name}_{part}_window", rows, ROWS_AXIS, first, run.keys)
             for part, rows in zip(("key", "value"), every, strict=True)
         ]
-    attributes, mask = form.attributes(), bias
     if run.rows > 1 and 0 < form.window < run.keys - first:
-        mask = _window_mask(graph, run, first, form.window)
-    elif run.rows > 1:
-        attributes |= {"is_causal": 1, **({"past": run.past - first} if run.past > first else {})}
-    return graph.add("Attention", name, query, *every, *((mask,) if mask else ()), **attributes)
+        return graph.add(
+            "Attention", name, query, *every, _window_mask(graph, run, first, form.window), **form.attributes()
+        )
+    return seen_before(graph, name, run.rows, run.past - first, (query, *every), form, bias)
+
+
+def seen_before(
+    graph: ModuleGraph, name: str, rows: int, past: int, parts: tuple[str, ...], form: AttentionForm, bias: str = ""
+) -> str:
+    """Every row sees itself and all rows before it, of which ``past`` are older than the first; ``parts``: queries,
+    keys and values."""
+    causal: dict[str, OperatorAttribute] = {"is_causal": 1, **({"past": past} if past else {})} if rows > 1 else {}
+    return graph.add("Attention", name, *parts, *((bias,) if bias else ()), **form.attributes(), **causal)
 
 
 def full_attention(
@@ -59,8 +67,8 @@ def full_attention(
     return graph.add("Attention", name, query, key, value, *((bias,) if bias else ()), **form.attributes())
 
 
-def _appended(graph: ModuleGraph, run: RunShape, name: str, new: str) -> str:
-    """The rows of a state with the new ones behind those of before."""
+def appended(graph: ModuleGraph, run: RunShape, name: str, new: str) -> str:
+    """The rows of the state NAME_cache, the new ones behind those of before."""
     batch, heads, _, width = graph.shape(new)
     state = graph.state(f"{name}_cache", (batch, heads, run.context, width), ROWS_AXIS, run.past)
     return graph.add("Append", f"{name}_append", state, new, axis=ROWS_AXIS, past=run.past)

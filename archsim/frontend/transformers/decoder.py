@@ -3,7 +3,7 @@
     x = x + attention(norm(x));  x = x + feed_forward(norm(x))
 
 A ``DecoderForm`` says what a family does its own way: heads and biases, norms of queries and keys, windows by layer,
-caps on scores and logits, norms behind each block, projections stored side by side, experts.
+caps on scores and logits, norms behind each block, projections stored side by side, experts, other attention.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from archsim.frontend.transformers.run_shape import AskedShape, RunShape
 FULL, SLIDING = "full_attention", "sliding_attention"
 MOST_LAYERS, MOST_HEADS = 1024, 4096
 WriteFeedForward = Callable[[ModuleGraph, str, int], str]  # of a normed value and the layer's number
+WriteAttention = Callable[[ModuleGraph, RunShape, str, RotaryTables], str]  # of a normed value
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class DecoderForm:
     outer_norms: bool = False
     embedding_scale: float = field(default=1.0)
     is_joined: bool = False
+    near_frequencies: RotaryFrequencies | None = None  # of layers that slide, where theirs are others
+    attention: WriteAttention | None = None  # in place of that by heads of keys and values
 
 
 def read_heads(fields: ConfigFields, hidden: int, shared: int | None, width: int | None) -> tuple[int, int, int]:
@@ -95,10 +98,12 @@ def write_decoder(graph: ModuleGraph, form: DecoderForm, asked: AskedShape) -> N
         if form.embedding_scale != 1.0:
             factor = graph.numbers("embed_tokens.embed_scale", form.embedding_scale, "float32")
             value = graph.add("Mul", "embed_tokens.scaled", value, factor)
-        tables = write_tables(graph, "rotary_emb", form.frequencies, run)
-        for index in range(form.layers):
+        far = near = write_tables(graph, "rotary_emb", form.frequencies, run)
+        if form.near_frequencies is not None:
+            near = write_tables(graph, "rotary_emb_local", form.near_frequencies, run)
+        for index, window in enumerate(form.windows):
             with graph.module(f"layers.{index}"):
-                value = _layer(graph, form, run, value, index, tables)
+                value = _layer(graph, form, run, value, index, near if window else far)
         value = graph.rms_norm("norm", value, form.epsilon)
     logits = write_head(graph, value, run, form.vocabulary, "model.embed_tokens.weight" if form.tied else "")
     graph.output(_capped(graph, logits, form.final_softcap) if form.final_softcap else logits)
@@ -122,8 +127,13 @@ def _capped(graph: ModuleGraph, logits: str, cap: float) -> str:
 
 
 def _layer(graph: ModuleGraph, form: DecoderForm, run: RunShape, value: str, index: int, tables: RotaryTables) -> str:
-    with_window = AttentionForm(form.scale, form.softcap, form.windows[index])
-    attended = _attention(graph, form, run, graph.rms_norm("input_layernorm", value, form.epsilon), with_window, tables)
+    scores = AttentionForm(form.scale, form.softcap, form.windows[index])
+    normed = graph.rms_norm("input_layernorm", value, form.epsilon)
+    with graph.module("self_attn"):
+        if form.attention is not None:
+            attended = form.attention(graph, run, normed, tables)
+        else:
+            attended = _attention(graph, form, run, normed, scores, tables)
     if form.outer_norms:
         attended = graph.rms_norm("post_attention_layernorm", attended, form.epsilon)
     value = graph.add("Add", "self_attn.residual", value, attended)
@@ -137,14 +147,12 @@ def _layer(graph: ModuleGraph, form: DecoderForm, run: RunShape, value: str, ind
 def _attention(
     graph: ModuleGraph, form: DecoderForm, run: RunShape, value: str, scores: AttentionForm, tables: RotaryTables
 ) -> str:
-    with graph.module("self_attn"):
-        query, key, new = _projected(graph, form, value)
-        if form.head_norms:
-            query, key = (graph.rms_norm(f"{part}_norm", each, form.epsilon) for part, each in
-                          (("q", query), ("k", key)))  # fmt: skip
-        query, key = (rotate(graph, f"{part}_rotary", each, tables) for part, each in (("q", query), ("k", key)))
-        context = causal_attention(graph, "attn", run, query, key, new, scores)
-        return graph.linear("o_proj", graph.joined_heads("attn_output", context), form.hidden, form.output_bias)
+    query, key, new = _projected(graph, form, value)
+    if form.head_norms:
+        query, key = (graph.rms_norm(f"{part}_norm", each, form.epsilon) for part, each in (("q", query), ("k", key)))
+    query, key = (rotate(graph, f"{part}_rotary", each, tables) for part, each in (("q", query), ("k", key)))
+    context = causal_attention(graph, "attn", run, query, key, new, scores)
+    return graph.linear("o_proj", graph.joined_heads("attn_output", context), form.hidden, form.output_bias)
 
 
 def _projected(graph: ModuleGraph, form: DecoderForm, value: str) -> tuple[str, str, str]:

@@ -20,21 +20,19 @@ from archsim.ops.kit.lookups import ROWS
 
 MOST_EXPERTS = 4096
 WriteExpert = Callable[[ModuleGraph, str], str]  # of the rows that come to one expert
+WriteWeights = Callable[[ModuleGraph, str, int], str]  # of scores (tokens, experts): (tokens, chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpertsForm:
-    """How a family routes. ``choose_first``: softmax over the chosen alone; else over all, and ``normalised`` says
-    whether the weights of the chosen are made to add up to 1. ``factor``: what weights are multiplied by."""
+    """How many experts there are, how a token's are weighed, and what is added to theirs: nothing, or that of an expert
+    which all tokens are ``shared`` by."""
 
     count: int
     chosen: int
     write: WriteExpert
-    router: str = "gate"
-    router_bias: bool = False
-    choose_first: bool = False
-    normalised: bool = True
-    factor: float = 1.0
+    weigh: WriteWeights
+    shared: WriteExpert | None = None
 
 
 def read_counts(fields: ConfigFields, key: str) -> tuple[int, int]:
@@ -53,26 +51,12 @@ def experts(graph: ModuleGraph, source: str, form: ExpertsForm) -> str:
     batch, rows, width = graph.shape(source)
     tokens = batch * rows
     flat = graph.reshape("tokens", source, tokens, width)
-    weights = _weights(graph, form, graph.linear(form.router, flat, form.count, form.router_bias))
+    weights = form.weigh(graph, graph.linear("gate", flat, form.count), form.chosen)
     back = _routed(graph, form, flat)
     weighed = graph.add("Mul", "weighed", back, graph.reshape("weights.column", weights, tokens, form.chosen, 1))
     total = graph.add("ReduceSum", "combined", weighed, graph.numbers("combined.axes", (1,)), keepdims=0)
-    return graph.reshape("output", total, batch, rows, width)
-
-
-def _weights(graph: ModuleGraph, form: ExpertsForm, logits: str) -> str:
-    """(tokens, chosen)."""
-    count = graph.numbers("router.chosen", (form.chosen,))
-    if form.choose_first:
-        return graph.add("Softmax", "router.softmax", graph.add("TopK", "router.top", logits, count, axis=-1), axis=-1)
-    shares = graph.add("Softmax", "router.softmax", logits, axis=-1)
-    found = graph.add("TopK", "router.top", shares, count, axis=-1)
-    if form.normalised:
-        total = graph.add("ReduceSum", "router.total", found, graph.numbers("router.axes", (1,)), keepdims=1)
-        found = graph.add("Div", "router.normalised", found, total)
-    if form.factor != 1.0:
-        found = graph.add("Mul", "router.scaled", found, graph.numbers("router.factor", form.factor, "float32"))
-    return found
+    result = graph.reshape("output", total, batch, rows, width)
+    return graph.add("Add", "with_shared", result, form.shared(graph, source)) if form.shared else result
 
 
 def _routed(graph: ModuleGraph, form: ExpertsForm, flat: str) -> str:

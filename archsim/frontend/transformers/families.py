@@ -7,7 +7,7 @@ from pathlib import Path
 
 from archsim.base.errors import ConfigError
 from archsim.frontend.decode_steps import DecodeSteps
-from archsim.frontend.transformers import bert, gpt2, llama, mixtral, t5, vit, whisper
+from archsim.frontend.transformers import bert, deepseek, gpt2, llama, mixtral, t5, vit, whisper
 from archsim.frontend.transformers.fields import ConfigFields, read_fields
 from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import GENERATE, AskedShape
@@ -18,14 +18,17 @@ WriteModel = Callable[[ModuleGraph, ConfigFields, AskedShape], None]
 
 FAMILIES: dict[str, WriteModel] = {
     "bert": bert.bert,
+    "deepseek_v3": deepseek.deepseek_v3,
     "gemma": llama.gemma,
     "gemma2": llama.gemma2,
+    "gemma3_text": llama.gemma3,
     "gpt2": gpt2.gpt2,
     "llama": llama.llama,
     "mistral": llama.mistral,
     "mixtral": mixtral.mixtral,
     "phi3": llama.phi3,
     "qwen2": llama.qwen2,
+    "qwen2_moe": mixtral.qwen2_moe,
     "qwen3": llama.qwen3,
     "qwen3_moe": mixtral.qwen3_moe,
     "t5": t5.t5,

@@ -1,11 +1,13 @@
-"""Llama, Mistral, Qwen 2 and 3, Gemma 1 and 2, Phi-3: what each states in its config.json and does its own way."""
+"""Llama, Mistral, Qwen 2 and 3, Gemma 1 to 3, Phi-3: what each states in its config.json and does its own way."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from archsim.frontend.transformers.decoder import (
+    FULL,
     MOST_LAYERS,
+    SLIDING,
     DecoderForm,
     gated_block,
     joined_block,
@@ -16,16 +18,24 @@ from archsim.frontend.transformers.decoder import (
 )
 from archsim.frontend.transformers.fields import ConfigFields
 from archsim.frontend.transformers.module_graph import ModuleGraph
-from archsim.frontend.transformers.rotary import read_frequencies
+from archsim.frontend.transformers.rotary import (
+    RotaryFrequencies,
+    check_width,
+    plain_frequencies,
+    read_frequencies,
+    scaling_fields,
+    stated_frequencies,
+)
 from archsim.frontend.transformers.run_shape import AskedShape
 
 OWN_HEADS = 0  # as many heads of keys and values as of queries, where a config states none
 
 
 def read_form(fields: ConfigFields, shared: int | None = None, width: int | None = None, act: str = "silu",
-              tied: bool = False) -> DecoderForm:  # fmt: skip
+              tied: bool = False, frequencies: RotaryFrequencies | None = None) -> DecoderForm:  # fmt: skip
     """What all of them state. Defaults of the family: ``shared`` heads of keys and values (None: it has to be stated),
-    ``width`` of a head (None: hidden_size / heads), activation and whether lm_head is ``tied`` to the embedding."""
+    ``width`` of a head (None: hidden_size / heads), activation and whether lm_head is ``tied`` to the embedding.
+    ``frequencies``: where the family reads them its own way."""
     fields.head("ForCausalLM")
     hidden, layers = fields.size("hidden_size"), fields.size("num_hidden_layers", high=MOST_LAYERS)
     heads, kept, width = read_heads(fields, hidden, shared, width)
@@ -35,7 +45,7 @@ def read_form(fields: ConfigFields, shared: int | None = None, width: int | None
         hidden, layers, heads, kept, width,
         vocabulary=fields.size("vocab_size"),
         epsilon=fields.real("rms_norm_eps", 1e-6),
-        frequencies=read_frequencies(fields, width),
+        frequencies=frequencies or read_frequencies(fields, width),
         tied=fields.flag("tie_word_embeddings", tied),
         feed_forward=gated_block(fields.size("intermediate_size"), read_activation(fields, act)),
         windows=(0,) * layers,
@@ -63,7 +73,7 @@ def qwen2(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Biases on queries, keys and values; windows only where use_sliding_window says so."""
     form = read_form(fields)
     fields.only("use_mrope", False, "rows have one position each")
-    write_decoder(graph, replace(form, input_bias=True, windows=_qwen_windows(fields, form.layers)), asked)
+    write_decoder(graph, replace(form, input_bias=True, windows=qwen_windows(fields, form.layers)), asked)
 
 
 def qwen3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
@@ -75,7 +85,7 @@ def qwen3_form(fields: ConfigFields, layers: int, width: int | None) -> DecoderF
     """Of Qwen 3, with or without experts; ``width`` of a head as of ``read_form``."""
     bias = fields.flag("attention_bias", False)
     form = replace(read_form(fields, width=width), input_bias=bias, output_bias=bias, head_norms=True)
-    return replace(form, windows=_qwen_windows(fields, layers))
+    return replace(form, windows=qwen_windows(fields, layers))
 
 
 def gemma(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
@@ -88,22 +98,50 @@ def gemma(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
 
 def gemma2(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Norms before and behind each block, caps on scores and logits; every other layer slides, the first one too."""
-    form = read_form(fields, width=256, act="gelu_pytorch_tanh", tied=True)
+    form = _gemma_form(fields, read_form(fields, width=256, act="gelu_pytorch_tanh", tied=True))
+    slides = tuple(index % 2 == 0 for index in range(form.layers))
+    write_decoder(graph, replace(form, windows=read_windows(fields, form.layers, slides, needed=True)), asked)
+
+
+def gemma3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
+    """As Gemma 2, with norms of queries and keys; all but every sixth layer slide, and rotate by frequencies of their
+    own."""
+    far, near = _gemma3_frequencies(fields, fields.size("head_dim", 256))
+    form = read_form(fields, width=256, act="gelu_pytorch_tanh", tied=True, frequencies=far)
+    form = replace(_gemma_form(fields, form), head_norms=True, near_frequencies=near)
+    every = fields.size("sliding_window_pattern", 6)
+    slides = tuple((index + 1) % every > 0 for index in range(form.layers))
+    write_decoder(graph, replace(form, windows=read_windows(fields, form.layers, slides, needed=True)), asked)
+
+
+def _gemma_form(fields: ConfigFields, form: DecoderForm) -> DecoderForm:
+    """What Gemma 2 and 3 state beside the others."""
     fields.only("use_bidirectional_attention", False, "rows see none behind them")
     bias = fields.flag("attention_bias", False)
-    slides = tuple(index % 2 == 0 for index in range(form.layers))
-    found = replace(
+    return replace(
         form,
         embedding_scale=form.hidden**0.5,
         input_bias=bias,
         output_bias=bias,
-        scale=fields.real("query_pre_attn_scalar", float(form.width)) ** -0.5,
+        scale=fields.real("query_pre_attn_scalar", 256.0) ** -0.5,
         softcap=fields.cap("attn_logit_softcapping"),
         final_softcap=fields.cap("final_logit_softcapping"),
         outer_norms=True,
-        windows=read_windows(fields, form.layers, slides, needed=True),
     )
-    write_decoder(graph, found, asked)
+
+
+def _gemma3_frequencies(fields: ConfigFields, width: int) -> tuple[RotaryFrequencies, RotaryFrequencies]:
+    """Of layers that see all rows and of those that slide: of one mapping each, as newer files have them, or by
+    rope_theta with its scaling and by rope_local_base_freq without any."""
+    stated = scaling_fields(fields)
+    if stated is None or not stated.has(FULL):
+        far = read_frequencies(fields, width, 1e6)
+        return far, plain_frequencies(fields.real("rope_local_base_freq", 1e4), width)
+    check_width(fields, width)
+    parts = [(stated.inner(kind), theta) for kind, theta in ((FULL, 1e6), (SLIDING, 1e4))]
+    stated.finish()
+    far, near = (stated_frequencies(part, part, part.real("rope_theta", theta), width) for part, theta in parts)
+    return far, near
 
 
 def phi3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
@@ -118,7 +156,8 @@ def phi3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     write_decoder(graph, replace(form, is_joined=True, feed_forward=block, windows=windows), asked)
 
 
-def _qwen_windows(fields: ConfigFields, layers: int) -> tuple[int, ...]:
+def qwen_windows(fields: ConfigFields, layers: int) -> tuple[int, ...]:
+    """Layers from max_window_layers on slide, where use_sliding_window says that any do."""
     slides = fields.flag("use_sliding_window", False)
     first = fields.size("max_window_layers", 28, low=0)
     default = tuple(slides and index >= first for index in range(layers))

@@ -38,17 +38,40 @@ class RotaryTables:
     sin: str
 
 
-def read_frequencies(fields: ConfigFields, width: int) -> RotaryFrequencies:
-    """Of heads of ``width`` elements, from rope_theta and rope_scaling, or rope_parameters as newer files have them."""
-    if width % 2:
-        fields.fail("head_dim", f"is {width}; allowed even numbers, since pairs are rotated")
-    key = next((key for key in ("rope_parameters", "rope_scaling") if fields.has(key)), "")
-    stated = fields.inner(key) if key else None
+def read_frequencies(
+    fields: ConfigFields, width: int, default: float = 10000.0, key: str = "head_dim"
+) -> RotaryFrequencies:
+    """Of ``width`` elements, which ``key`` states, from rope_theta (``default``: the family's) and rope_scaling, or
+    rope_parameters as newer files have them."""
+    check_width(fields, width, key)
+    stated = scaling_fields(fields)
     source = stated if stated is not None and stated.has("rope_theta") else fields
-    theta = source.real("rope_theta", 10000.0)
-    plain = theta ** (-np.arange(0, width, 2, dtype=np.float64) / width)
+    theta = source.real("rope_theta", default)
     if stated is None:
-        return RotaryFrequencies(plain)
+        return plain_frequencies(theta, width)
+    return stated_frequencies(stated, source, theta, width)
+
+
+def check_width(fields: ConfigFields, width: int, key: str = "head_dim") -> None:
+    """Refuse an odd number of elements, which ``key`` states."""
+    if width % 2:
+        fields.fail(key, f"is {width}; allowed even numbers, since pairs are rotated")
+
+
+def plain_frequencies(theta: float, width: int) -> RotaryFrequencies:
+    """Of heads of ``width`` elements, unscaled."""
+    return RotaryFrequencies(theta ** (-np.arange(0, width, 2, dtype=np.float64) / width))
+
+
+def scaling_fields(fields: ConfigFields) -> ConfigFields | None:
+    """The mapping in which a file says how frequencies are scaled; None for none."""
+    key = next((key for key in ("rope_parameters", "rope_scaling") if fields.has(key)), "")
+    return fields.inner(key) if key else None
+
+
+def stated_frequencies(stated: ConfigFields, source: ConfigFields, theta: float, width: int) -> RotaryFrequencies:
+    """As ``stated`` scales those of ``theta``, which is in ``source``."""
+    plain = plain_frequencies(theta, width).inverse
     named = "rope_type" if stated.has("rope_type") or not stated.has("type") else "type"
     kind = stated.word(named, "default", TYPES)
     stated.word("type", kind, (kind,))  # which older files call it, and some files beside the newer name
