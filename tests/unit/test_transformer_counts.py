@@ -122,7 +122,7 @@ def test_deepseek_v3() -> None:
     expert = 3 * 7168 * 2048
     dense, sparse = 3 * 7168 * 18432, 7168 * 256 + 9 * expert
     assert found.macs == 61 * attention + 3 * dense + 58 * sparse + 7168 * 129280
-    assert found.parameters + 58 * 248 * expert == 671_026_419_200  # as transformers counts all experts
+    assert found.parameters + 58 * 248 * expert == 671_026_419_200  # with all experts and the biases of their choice
     states = [tensor for tensor in found.tensors.values() if tensor.kind == "state" and tensor.view is None]
     assert len(states) == 61 and {tensor.shape for tensor in states} == {(1, 1, keys, latent + rotary)}
 
