@@ -4,6 +4,7 @@ Queries, keys and values are (batch, heads, rows, elements), or (batch, rows, he
 heads stated. Several heads of queries may share one of keys and values. Older keys and values come before the new ones.
 Where they lie in a state they stand among the keys and values, and attribute ``past`` says how many they are: query s
 then sees keys t <= s + past (``is_causal``). ONNX has no such attribute, and counts the inputs of before alone.
+An eighth input is a sink for each head of queries, see Softmax; ONNX has none.
 It is lowered as its parts (archsim/graph/passes/attention.py): products, softmax and what scales and masks between.
 """
 
@@ -17,7 +18,7 @@ from archsim.ir.graph import Array, GraphNode, Inputs, Shape
 from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.rounding import FUNCTION, Sums, growth
 
-QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, KEYS_THAT_COUNT = range(7)
+QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, KEYS_THAT_COUNT, SINKS = range(8)
 
 
 class Heads(NamedTuple):
@@ -73,6 +74,9 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     if not is_known(node, inputs):
         node.unsupported("puts out its scores, is told how many keys count, or has older keys without values")
     heads = heads_of(node, tuple(None if value is None else value.shape for value in inputs))
+    sinks = inputs[SINKS] if len(inputs) > SINKS else None
+    if sinks is not None and sinks.shape != (heads.shared * heads.queries,):
+        node.fail(f"sinks {list(sinks.shape)}; allowed one for each of {heads.shared * heads.queries} heads")
     kept = heads.batch, heads.shared, heads.keys
     return (heads.result, (*kept, heads.width), (*kept, heads.out))[: max(1, len(node.outputs))]
 
@@ -102,8 +106,12 @@ def reference(node: GraphNode, *operands: Array | None) -> tuple[Array, ...]:
     cap = node.number("softcap", 0.0)
     scores = _masked(node, heads, operands, cap * np.tanh(scores / cap) if cap else scores)
     top = np.max(scores, -1, keepdims=True)
-    shares = np.exp(scores - np.where(np.isneginf(top), 0.0, top))  # rows that are masked as a whole are zeros
-    total = np.sum(shares, -1, keepdims=True)
+    sinks = operands[SINKS] if len(operands) > SINKS else None
+    sink = np.full((1, 1, 1), -np.inf) if sinks is None else sinks.astype(np.float64).reshape(-1, 1, 1)
+    top = np.maximum(top, sink)
+    top = np.where(np.isneginf(top), 0.0, top)  # rows that are masked as a whole are zeros
+    shares = np.exp(scores - top)
+    total = np.sum(shares, -1, keepdims=True) + np.exp(sink - top)
     result = shares / np.where(total, total, 1.0) @ every[1]
     if heads.joined:
         result = np.swapaxes(result, 1, 2)

@@ -49,6 +49,9 @@ SMALL: dict[str, dict[str, Any]] = {
         "topk_group": 2, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 1,
         "routed_scaling_factor": 2.5,
     },
+    "gpt_oss": {
+        **_DECODER, "model_type": "gpt_oss", "num_local_experts": 6, "num_experts_per_tok": 2, "sliding_window": 5,
+    },
     "gpt2": {"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 32, "vocab_size": 48},
     "bert": {**_ENCODER, "model_type": "bert", "max_position_embeddings": 32, "vocab_size": 48, "type_vocab_size": 2},
     "vit": {**_ENCODER, "model_type": "vit", "image_size": 32, "patch_size": 8, "num_channels": 3},

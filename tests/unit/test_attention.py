@@ -16,6 +16,7 @@ from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.graph.passes.manager import PassOptions, passed
 from archsim.ir.graph import Graph, GraphNode, GraphValue
 from archsim.ops.attention import FAMILY
+from archsim.ops.softmax import FAMILY as SOFTMAX
 from tests.tools.graphs import Writer
 from tests.unit.fixtures_onnx import random as drawn
 
@@ -63,6 +64,34 @@ def graph_of(attributes: dict[str, Any], arrays: list[Any], outputs: list[str]) 
     return Graph("one", (node,), values, inputs, tuple(outputs)), {
         n: a for n, a in zip(names, arrays, strict=True) if n
     }
+
+
+SINKS = drawn(4)
+
+
+@pytest.mark.parametrize("mask", [None, SEEN, np.zeros((3, 5), bool)])
+def test_a_sink_is_one_more_key_without_a_value(mask: Any) -> None:
+    """Its score is what the head's sink says; where all else is masked, nothing comes out."""
+    arrays = [Q, K, V, mask, None, None, None, SINKS]
+    scores = Q @ np.repeat(K, 2, 1).swapaxes(2, 3) * 8**-0.5
+    scores = scores if mask is None else np.where(mask, scores, -np.inf)
+    wide = np.exp(np.concatenate([scores, np.broadcast_to(SINKS.reshape(1, 4, 1, 1), (2, 4, 3, 1))], 3))
+    wanted = (wide / wide.sum(3, keepdims=True))[..., :5] @ np.repeat(V, 2, 1)
+    graph, given = graph_of({}, arrays, ["y"])
+    np.testing.assert_allclose(FAMILY.reference(graph.nodes[0], *arrays)[0], wanted, rtol=2e-5, atol=2e-5)
+    parts = passed(graph, PassOptions()).canonical
+    found = reference.real(parts, Constants(parts, {}, 0, {}), given)
+    np.testing.assert_allclose(found["y"], wanted, rtol=2e-5, atol=2e-5)
+
+
+def test_sinks_that_do_not_fit() -> None:
+    with pytest.raises(ModelError, match=r"sinks \[3\]; allowed one for each of 4 heads"):
+        graph_of({}, [Q, K, V, None, None, None, None, SINKS[:3]], ["y"])
+    rows = GraphValue("x", (2, 3), "input")
+    for op, shape, says in (("Softmax", (2, 3), "sink .2, 3. does not fit rows"), ("LogSoftmax", (2, 1), "has a sink")):
+        node = GraphNode("n", op, ("x", "sink"), ("y",), {"axis": -1})
+        with pytest.raises(ModelError, match=says):
+            SOFTMAX.shapes(node, (rows, GraphValue("sink", shape, "input")))
 
 
 @pytest.mark.parametrize(("attributes", "arrays"), CASES)

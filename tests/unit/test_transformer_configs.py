@@ -138,6 +138,11 @@ PUBLISHED: dict[str, dict[str, Any]] = {
             "full_attention": {"rope_theta": 10000.0, "rope_type": "default"},
         },
     },
+    "gpt_oss": {
+        "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}, "rope_theta": None, "hidden_act": "silu",
+        "layer_types": ["sliding_attention", "full_attention"], "experts_per_token": 2, "swiglu_limit": 7.0,
+        "initial_context_length": 4096, "attention_bias": True,
+    },
     "qwen2_moe": {**ROPE, **FULL, "norm_topk_prob": False, "mlp_only_layers": [], "qkv_bias": True},
     "deepseek_v3": {
         "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}, "num_key_value_heads": 4, "head_dim": 8,
@@ -266,6 +271,9 @@ def test_a_window_of_null_is_none(tmp_path: Path, family: str, changes: dict[str
         ("deepseek_v3", {"topk_group": 1, "num_experts_per_tok": 3}, "key 'topk_group': found 1; allowed groups that"),
         ("deepseek_v3", {"scoring_func": "softmax"}, "key 'scoring_func': found \"softmax\"; allowed \"sigmoid\""),
         ("deepseek_v3", {"kv_lora_rank": 0}, "key 'kv_lora_rank': found 0"),
+        ("gpt_oss", {"swiglu_limit": 0}, "key 'swiglu_limit': found 0; allowed a number above 0"),
+        ("gpt_oss", {"experts_per_token": 3}, "key 'experts_per_token': found 3; allowed 2"),
+        ("gpt_oss", {"hidden_act": "gelu"}, "key 'hidden_act': found \"gelu\"; allowed \"silu\""),
         ("mixtral", {"num_experts_per_tok": 9}, "key 'num_experts_per_tok': found 9; allowed .* from 1 to 4"),
         ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "key 'scale_attn_by_inverse_layer_idx': found true"),
         ("bert", {"position_embedding_type": "relative_key"}, "key 'position_embedding_type': found"),

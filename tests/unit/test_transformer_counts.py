@@ -127,6 +127,21 @@ def test_deepseek_v3() -> None:
     assert len(states) == 61 and {tensor.shape for tensor in states} == {(1, 1, keys, latent + rotary)}
 
 
+def test_gpt_oss_20b() -> None:
+    """Every other layer sees 128 rows; biases add no multiply-accumulates, and one parameter for each result."""
+    found, rows, width = load_model("gpt_oss_20b:prefill", parameters={"prompt": 256}), 256, 2880
+    projections = 2 * width * 4096 + 2 * width * 512
+    expert = 3 * width * width
+    attention = 2 * rows * rows * 64 * 64
+    assert macs(found, "layers.1.self_attn") == rows * projections + attention
+    assert found.macs == 24 * (rows * (projections + width * 32 + 4 * expert) + attention) + rows * width * 201088
+    layer = projections + 4096 + 2 * 512 + width + 64 + 32 * (width + 1) + 32 * (expert + 3 * width) + 2 * width
+    assert found.parameters == 24 * layer + 2 * width * 201088 + width == 20_914_757_184  # as published: 20.9B
+    step = load_model("gpt_oss_20b:decode", parameters={"context": 4096})
+    reads = [layer.dims["n"] for layer in step.layers if layer.name.endswith("attn.scores")]
+    assert reads == [128, 4096] * 12
+
+
 def test_latent_attention_of_a_prompt_makes_keys_of_all_rows_once(tmp_path: Path) -> None:
     found, rows = load_model(written(tmp_path, "deepseek_v3"), parameters={"prompt": 8}), 8
     projections = 64 * 24 + 24 * 4 * 24 + 64 * 40 + 32 * 4 * 32 + 4 * 16 * 64
@@ -166,7 +181,7 @@ def test_t5_small() -> None:
     assert found.parameters == 60_506_624  # as transformers counts it
 
 
-@pytest.mark.parametrize("name", ["deepseek_v3", "gpt2", "llama3_8b", "llama3_70b", "mixtral_8x7b", "qwen3_30b_a3b",
-                                  "whisper_small", "t5_small", "vit_b16"])  # fmt: skip
+@pytest.mark.parametrize("name", ["deepseek_v3", "gpt2", "gpt_oss_20b", "llama3_8b", "llama3_70b", "mixtral_8x7b",
+                                  "qwen3_30b_a3b", "whisper_small", "t5_small", "vit_b16"])  # fmt: skip
 def test_named_models_have_a_line(name: str) -> None:
     assert 20 < len(names()[name]) < 120

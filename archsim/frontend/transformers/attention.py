@@ -20,11 +20,13 @@ ROWS_AXIS = 2  # of (batch, heads, rows, elements)
 @dataclass(frozen=True, slots=True)
 class AttentionForm:
     """How scores become shares. ``scale``: 0 for the root of a head's elements; ``softcap``: 0 for none; ``window``:
-    how many positions a row sees, its own among them, 0 for all before it."""
+    how many positions a row sees, its own among them, 0 for all before it; ``sinks``: a number for each head that
+    takes part in its softmax, '' for none."""
 
     scale: float = 0.0
     softcap: float = 0.0
     window: int = 0
+    sinks: str = ""
 
     def attributes(self) -> dict[str, OperatorAttribute]:
         """Of the node."""
@@ -45,9 +47,8 @@ def causal_attention(
             for part, rows in zip(("key", "value"), every, strict=True)
         ]
     if run.rows > 1 and 0 < form.window < run.keys - first:
-        return graph.add(
-            "Attention", name, query, *every, _window_mask(graph, run, first, form.window), **form.attributes()
-        )
+        mask = _window_mask(graph, run, first, form.window)
+        return graph.add("Attention", name, query, *every, *_behind(form, mask), **form.attributes())
     return seen_before(graph, name, run.rows, run.past - first, (query, *every), form, bias)
 
 
@@ -57,14 +58,21 @@ def seen_before(
     """Every row sees itself and all rows before it, of which ``past`` are older than the first; ``parts``: queries,
     keys and values."""
     causal: dict[str, OperatorAttribute] = {"is_causal": 1, **({"past": past} if past else {})} if rows > 1 else {}
-    return graph.add("Attention", name, *parts, *((bias,) if bias else ()), **form.attributes(), **causal)
+    return graph.add("Attention", name, *parts, *_behind(form, bias), **form.attributes(), **causal)
+
+
+def _behind(form: AttentionForm, mask: str) -> tuple[str, ...]:
+    """The inputs of the node behind values."""
+    if form.sinks:
+        return (mask, "", "", "", form.sinks)
+    return (mask,) if mask else ()
 
 
 def full_attention(
     graph: ModuleGraph, name: str, query: str, key: str, value: str, form: AttentionForm, bias: str = ""
 ) -> str:
     """(batch, heads, rows, elements): every row sees every key; ``bias``: what is added to scores, '' for nothing."""
-    return graph.add("Attention", name, query, key, value, *((bias,) if bias else ()), **form.attributes())
+    return graph.add("Attention", name, query, key, value, *_behind(form, bias), **form.attributes())
 
 
 def appended(graph: ModuleGraph, run: RunShape, name: str, new: str) -> str:

@@ -3,13 +3,14 @@
     x = x + attention(norm(x));  x = x + feed_forward(norm(x))
 
 A ``DecoderForm`` says what a family does its own way: heads and biases, norms of queries and keys, windows by layer,
-caps on scores and logits, norms behind each block, projections stored side by side, experts, other attention.
+sinks of softmax, caps on scores and logits, norms behind each block, projections stored side by side, experts, and
+attention of other kinds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.attention import AttentionForm, causal_attention
@@ -51,6 +52,7 @@ class DecoderForm:
     output_bias: bool = False
     head_norms: bool = False
     outer_norms: bool = False
+    sinks: bool = False
     embedding_scale: float = field(default=1.0)
     is_joined: bool = False
     near_frequencies: RotaryFrequencies | None = None  # of layers that slide, where theirs are others
@@ -151,6 +153,8 @@ def _attention(
     if form.head_norms:
         query, key = (graph.rms_norm(f"{part}_norm", each, form.epsilon) for part, each in (("q", query), ("k", key)))
     query, key = (rotate(graph, f"{part}_rotary", each, tables) for part, each in (("q", query), ("k", key)))
+    if form.sinks:
+        scores = replace(scores, sinks=graph.weight("sinks", form.heads))
     context = causal_attention(graph, "attn", run, query, key, new, scores)
     return graph.linear("o_proj", graph.joined_heads("attn_output", context), form.hidden, form.output_bias)
 

@@ -26,13 +26,15 @@ WriteWeights = Callable[[ModuleGraph, str, int], str]  # of scores (tokens, expe
 @dataclass(frozen=True, slots=True)
 class ExpertsForm:
     """How many experts there are, how a token's are weighed, and what is added to theirs: nothing, or that of an expert
-    which all tokens are ``shared`` by."""
+    which is ``shared`` by all tokens. ``router``: the name of the product that makes scores, with or without bias."""
 
     count: int
     chosen: int
     write: WriteExpert
     weigh: WriteWeights
     shared: WriteExpert | None = None
+    router: str = "gate"
+    router_bias: bool = False
 
 
 def read_counts(fields: ConfigFields, key: str) -> tuple[int, int]:
@@ -51,7 +53,7 @@ def experts(graph: ModuleGraph, source: str, form: ExpertsForm) -> str:
     batch, rows, width = graph.shape(source)
     tokens = batch * rows
     flat = graph.reshape("tokens", source, tokens, width)
-    weights = form.weigh(graph, graph.linear("gate", flat, form.count), form.chosen)
+    weights = form.weigh(graph, graph.linear(form.router, flat, form.count, form.router_bias), form.chosen)
     back = _routed(graph, form, flat)
     weighed = graph.add("Mul", "weighed", back, graph.reshape("weights.column", weights, tokens, form.chosen, 1))
     total = graph.add("ReduceSum", "combined", weighed, graph.numbers("combined.axes", (1,)), keepdims=0)

@@ -21,6 +21,11 @@ def softmax_of_all(normalised: bool = True) -> WriteWeights:
     return weigh
 
 
+def softmax_of_chosen(graph: ModuleGraph, logits: str, chosen: int) -> str:
+    """The largest scores, and softmax over them alone."""
+    return graph.add("Softmax", "router.softmax", _largest(graph, "router.top", logits, chosen), axis=-1)
+
+
 def sigmoid_in_groups(groups: int, kept: int, normalised: bool, factor: float) -> WriteWeights:
     """A sigmoid of each score; a learned bias for each expert is added for the choice alone. Experts stand in
     ``groups``, of which those ``kept`` have the largest sums of their two best (DeepSeek-AI, "DeepSeek-V3 Technical

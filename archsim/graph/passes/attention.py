@@ -10,7 +10,19 @@ from archsim.graph.passes.manager import PassOptions
 from archsim.graph.pieces import Pieces
 from archsim.graph.producers import Producers
 from archsim.ir.graph import Graph, GraphNode
-from archsim.ops.attention import KEY, MASK, PAST_KEY, PAST_VALUE, QUERY, VALUE, Heads, heads_of, is_known, scale_of
+from archsim.ops.attention import (
+    KEY,
+    MASK,
+    PAST_KEY,
+    PAST_VALUE,
+    QUERY,
+    SINKS,
+    VALUE,
+    Heads,
+    heads_of,
+    is_known,
+    scale_of,
+)
 
 AFTER = ("alias",)
 BEFORE = ("product_scale",)
@@ -42,9 +54,16 @@ class _Parts:
         value = self._with_older("value", self._by_heads(VALUE, "kv"), PAST_VALUE, 2)
         turned = self._add("Transpose", "keys", self._grouped("key", key, 1), perm=(0, 1, 2, 4, 3))
         scores = self._masked(self._capped(self._add("MatMul", "scores", query, turned)))
-        shares = self._add("Softmax", "softmax", scores, axis=-1, masked_rows=0)
+        shares = self._add("Softmax", "softmax", scores, *self._sinks(), axis=-1, masked_rows=0)
         context = self._add("MatMul", "context", shares, self._grouped("value", value, 1))
         self._out(context)
+
+    def _sinks(self) -> tuple[str, ...]:
+        """(1, shared heads, heads of queries, 1, 1), where there are any."""
+        if len(self.node.inputs) <= SINKS or not self.node.inputs[SINKS]:
+            return ()
+        sizes = (1, self.heads.shared, self.heads.queries, 1, 1)
+        return (self._reshaped("sinks", self.node.inputs[SINKS], *sizes),)
 
     def _add(self, op: str, part: str, *inputs: str, output: str = "", **attributes: int | tuple[int, ...]) -> str:
         return self.pieces.add(op, f"{self.node.name}.{part}", *inputs, output=output, **attributes)
