@@ -55,6 +55,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "gpt2": {"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 32, "vocab_size": 48},
     "bert": {**_ENCODER, "model_type": "bert", "max_position_embeddings": 32, "vocab_size": 48, "type_vocab_size": 2},
     "vit": {**_ENCODER, "model_type": "vit", "image_size": 32, "patch_size": 8, "num_channels": 3},
+    "dit": {
+        "model_type": "dit", "input_size": 8, "patch_size": 2, "in_channels": 4, "hidden_size": 64, "depth": 2,
+        "num_heads": 4, "mlp_ratio": 1.5, "num_classes": 10,
+    },
     "whisper": {
         "model_type": "whisper", "d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
         "decoder_attention_heads": 4, "encoder_ffn_dim": 96, "decoder_ffn_dim": 96, "num_mel_bins": 8,
@@ -65,13 +69,13 @@ SMALL: dict[str, dict[str, Any]] = {
         "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "n_positions": 16,
     },
 }  # fmt: skip
-WHOLE = ("bert", "vit")  # families without phases
+WHOLE = ("bert", "dit", "vit")  # families without phases
 ROWS = {"prompt": 8}
 
 
 def parameters(family: str) -> dict[str, int]:
     """Rows of a small run."""
-    return {} if family == "vit" else ROWS
+    return {} if family in ("dit", "vit") else ROWS
 
 
 def written(folder: Path, family: str, **changes: Any) -> Path:

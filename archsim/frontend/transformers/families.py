@@ -7,7 +7,7 @@ from pathlib import Path
 
 from archsim.base.errors import ConfigError
 from archsim.frontend.decode_steps import DecodeSteps
-from archsim.frontend.transformers import bert, deepseek, gpt2, gpt_oss, llama, mixtral, t5, vit, whisper
+from archsim.frontend.transformers import bert, deepseek, dit, gpt2, gpt_oss, llama, mixtral, t5, vit, whisper
 from archsim.frontend.transformers.fields import ConfigFields, read_fields
 from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import GENERATE, AskedShape
@@ -19,6 +19,7 @@ WriteModel = Callable[[ModuleGraph, ConfigFields, AskedShape], None]
 FAMILIES: dict[str, WriteModel] = {
     "bert": bert.bert,
     "deepseek_v3": deepseek.deepseek_v3,
+    "dit": dit.dit,
     "gemma": llama.gemma,
     "gemma2": llama.gemma2,
     "gemma3_text": llama.gemma3,
