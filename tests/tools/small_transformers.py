@@ -52,6 +52,11 @@ SMALL: dict[str, dict[str, Any]] = {
     "gpt_oss": {
         **_DECODER, "model_type": "gpt_oss", "num_local_experts": 6, "num_experts_per_tok": 2, "sliding_window": 5,
     },
+    "llava": {
+        "model_type": "llava", "text_config": {**_DECODER, "model_type": "llama"},
+        "vision_config": {**_ENCODER, "model_type": "clip_vision_model", "image_size": 8, "patch_size": 4},
+        "vision_feature_layer": -2, "vision_feature_select_strategy": "default", "projector_hidden_act": "gelu",
+    },
     "gpt2": {"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 32, "vocab_size": 48},
     "bert": {**_ENCODER, "model_type": "bert", "max_position_embeddings": 32, "vocab_size": 48, "type_vocab_size": 2},
     "vit": {**_ENCODER, "model_type": "vit", "image_size": 32, "patch_size": 8, "num_channels": 3},

@@ -85,6 +85,22 @@ def test_dit_xl_2() -> None:
     assert found.parameters == 675_129_632  # as its authors' code prints; 675M in the paper
 
 
+def test_llava_1_5_7b() -> None:
+    """An image of 576 rows, through 23 of the encoder's 24 layers, and 64 rows of words behind it."""
+    rows, seen, width, inner = 640, 577, 4096, 11008
+    vision = 576 * 1024 * 3 * 14 * 14 + 23 * (seen * 12 * 1024 * 1024 + 2 * seen * seen * 1024)
+    projector = 576 * (1024 * width + width * width)
+    layer = 4 * width * width + 3 * width * inner
+    found = load_model("llava_1_5_7b:prefill", parameters={"prompt": rows})
+    assert macs(found, "vision_tower") == vision and macs(found, "projector") == projector
+    assert found.macs == vision + projector + 32 * (rows * layer + 2 * rows * rows * width) + rows * width * 32064
+    encoder = 12 * 1024 * 1024 + 4 * 1024 + 4096 + 1024 + 4 * 1024  # products and their biases, norms
+    tower = 1024 * 3 * 14 * 14 + 1024 + seen * 1024 + 2 * 1024 + 23 * encoder
+    llama = 32 * (layer + 2 * width) + 2 * width * 32064 + width
+    assert found.parameters == tower + 1024 * width + width + width * width + width + llama
+    assert load_model("llava_1_5_7b:decode", parameters={"prompt": rows}).parameters == llama
+
+
 def test_gpt2() -> None:
     found = load_model("gpt2", parameters={"prompt": 64})
     assert found.macs == 12 * (64 * 12 * 768 * 768 + 2 * 64 * 64 * 768) + 64 * 768 * 50257

@@ -27,6 +27,7 @@ from archsim.frontend.transformers.run_shape import AskedShape, RunShape
 FULL, SLIDING = "full_attention", "sliding_attention"
 MOST_LAYERS, MOST_HEADS = 1024, 4096
 WriteFeedForward = Callable[[ModuleGraph, str, int], str]  # of a normed value and the layer's number
+WriteRows = Callable[[ModuleGraph, RunShape], str]  # (batch, rows, hidden)
 WriteAttention = Callable[[ModuleGraph, RunShape, str, RotaryTables], str]  # of a normed value
 
 
@@ -57,6 +58,8 @@ class DecoderForm:
     is_joined: bool = False
     near_frequencies: RotaryFrequencies | None = None  # of layers that slide, where theirs are others
     attention: WriteAttention | None = None  # in place of that by heads of keys and values
+    embed: WriteRows | None = None  # in place of the embeddings of tokens alone
+    module: str = "model"  # in which all but lm_head is
 
 
 def read_heads(fields: ConfigFields, hidden: int, shared: int | None, width: int | None) -> tuple[int, int, int]:
@@ -94,9 +97,8 @@ def read_activation(fields: ConfigFields, default: str | None = None) -> str:
 def write_decoder(graph: ModuleGraph, form: DecoderForm, asked: AskedShape) -> None:
     """Embedding, layers, norm and lm_head."""
     run = asked.decoder()
-    indices = graph.input("input_ids", (run.batch, run.rows), "int64")
-    with graph.module("model"):
-        value = graph.embedding("embed_tokens", indices, form.vocabulary, form.hidden)
+    with graph.module(form.module):
+        value = form.embed(graph, run) if form.embed else embed_tokens(graph, form, run.batch, run.rows)
         if form.embedding_scale != 1.0:
             factor = graph.numbers("embed_tokens.embed_scale", form.embedding_scale, "float32")
             value = graph.add("Mul", "embed_tokens.scaled", value, factor)
@@ -107,8 +109,15 @@ def write_decoder(graph: ModuleGraph, form: DecoderForm, asked: AskedShape) -> N
             with graph.module(f"layers.{index}"):
                 value = _layer(graph, form, run, value, index, near if window else far)
         value = graph.rms_norm("norm", value, form.epsilon)
-    logits = write_head(graph, value, run, form.vocabulary, "model.embed_tokens.weight" if form.tied else "")
+    logits = write_head(graph, value, run, form.vocabulary, f"{form.module}.embed_tokens.weight" if form.tied else "")
     graph.output(_capped(graph, logits, form.final_softcap) if form.final_softcap else logits)
+
+
+def embed_tokens(graph: ModuleGraph, form: DecoderForm, batch: int, rows: int) -> str:
+    """Of tokens that are an input."""
+    with graph.top():
+        indices = graph.input("input_ids", (batch, rows), "int64")
+    return graph.embedding("embed_tokens", indices, form.vocabulary, form.hidden)
 
 
 def write_head(graph: ModuleGraph, value: str, run: RunShape, vocabulary: int, tied: str, name: str = "lm_head") -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from archsim.base.errors import ConfigError
 from archsim.frontend.decode_steps import DecodeSteps
-from archsim.frontend.transformers import bert, deepseek, dit, gpt2, gpt_oss, llama, mixtral, t5, vit, whisper
+from archsim.frontend.transformers import bert, deepseek, dit, gpt2, gpt_oss, llama, llava, mixtral, t5, vit, whisper
 from archsim.frontend.transformers.fields import ConfigFields, read_fields
 from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import GENERATE, AskedShape
@@ -26,6 +26,7 @@ FAMILIES: dict[str, WriteModel] = {
     "gpt2": gpt2.gpt2,
     "gpt_oss": gpt_oss.gpt_oss,
     "llama": llama.llama,
+    "llava": llava.llava,
     "mistral": llama.mistral,
     "mixtral": mixtral.mixtral,
     "phi3": llama.phi3,

@@ -32,9 +32,12 @@ def gated_joined(graph: ModuleGraph, name: str, source: str, inner: int, functio
         return graph.linear("down_proj", product, graph.shape(source)[-1])
 
 
-def plain(graph: ModuleGraph, source: str, inner: int, function: str, names: tuple[str, str, str], out: int = 0) -> str:
-    """second(activation(first(x))), with biases; ``names``: of first, activation and second; ``out``: elements of a
-    result, 0 for as many as ``source`` has."""
+def plain(
+    graph: ModuleGraph, source: str, inner: int, function: str, names: tuple[str, str, str], out: int = 0,
+    bias: bool = True,
+) -> str:  # fmt: skip
+    """second(activation(first(x))); ``names``: of first, activation and second; ``out``: elements of a result, 0 for as
+    many as ``source`` has."""
     first, act, second = names
-    hidden = graph.activation(act, graph.linear(first, source, inner, bias=True), function)
-    return graph.linear(second, hidden, out or graph.shape(source)[-1], bias=True)
+    hidden = graph.activation(act, graph.linear(first, source, inner, bias), function)
+    return graph.linear(second, hidden, out or graph.shape(source)[-1], bias)

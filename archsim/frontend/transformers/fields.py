@@ -64,6 +64,10 @@ class ConfigFields:
 
     def size(self, key: str, default: int | None = None, low: int = 1, high: int = MOST) -> int:
         """A whole number from ``low`` to ``high``; one without ``default`` has to be there."""
+        return self.integer(key, default, low, high)
+
+    def integer(self, key: str, default: int | None, low: int, high: int) -> int:
+        """The same of one that may be negative."""
         value = self._value(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             self.wrong(key, f"a whole number from {low} to {high}")

@@ -54,12 +54,17 @@ def read_form(fields: ConfigFields, shared: int | None = None, width: int | None
 
 def llama(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Llama 2, 3 and later ones of the type ``llama``."""
+    write_decoder(graph, llama_form(fields), asked)
+
+
+def llama_form(fields: ConfigFields) -> DecoderForm:
+    """Of the type ``llama``."""
     form, bias = read_form(fields, OWN_HEADS), fields.flag("attention_bias", False)
     block = gated_block(
         fields.size("intermediate_size"), read_activation(fields, "silu"), fields.flag("mlp_bias", False)
     )
     fields.only("pretraining_tp", 1, "projections are not parted")
-    write_decoder(graph, replace(form, input_bias=bias, output_bias=bias, feed_forward=block), asked)
+    return replace(form, input_bias=bias, output_bias=bias, feed_forward=block)
 
 
 def mistral(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
