@@ -44,6 +44,18 @@ def test_products_of_constants_are_counted_and_named() -> None:
     assert not given.warnings
 
 
+def test_weights_that_are_a_part_of_others_are_counted() -> None:
+    """Of one stored tensor the exporter cuts the weights of queries, keys and values."""
+    whole = detector(True)
+    values = {name: value for name, value in whole.values.items() if name != "weight"} | {
+        "every": GraphValue("every", (WIDTH, 3 * WIDTH), "constant", sources=("every",)),
+        "sizes": GraphValue("sizes", (3,), "constant", "int64", np.full(3, WIDTH)),
+    }
+    cut = GraphNode("cut", "Split", ("every", "sizes"), ("weight", "rest", "last"), {"axis": 1})
+    found = to_workload(replace(whole, nodes=(cut, *whole.nodes), values=values), batch=1, sha256="")
+    assert found.folded_macs == to_workload(whole, batch=1, sha256="").folded_macs
+
+
 def test_the_text_of_a_workload_keeps_them() -> None:
     stored = to_workload(detector(True), batch=1, sha256="")
     assert workload_from_yaml(workload_to_yaml(stored)) == stored

@@ -46,8 +46,8 @@ def _needed(graph: Graph) -> list[GraphNode]:
 
 
 def _alone(graph: Graph, node: GraphNode) -> Graph:
-    """A graph of one node, whose first operand comes in."""
+    """A graph of one node, whose first operand comes in; the others are its own, whatever they were made of."""
     names = [name for name in node.inputs if name]
-    values = {name: graph.values[name] for name in names}
+    values = {name: replace(graph.values[name], sources=(name,)) for name in names}
     values[names[0]] = replace(values[names[0]], kind="input", data=None, sources=())
     return Graph(node.name, (node,), values, (names[0],), node.outputs[:1])
