@@ -81,8 +81,12 @@ def test_windows_by_layer(tmp_path: Path) -> None:
 
 
 def test_gemma3_slides_but_for_every_sixth_layer(tmp_path: Path) -> None:
-    found = load(tmp_path, "gemma3_text", ":decode", num_hidden_layers=7, sliding_window_pattern=None)
-    assert [dims["n"] for dims in layers(found, "attn.scores")] == [5, 5, 5, 5, 5, 9, 5]
+    def keys(**stated: int) -> list[int]:
+        found = load(tmp_path, "gemma3_text", ":decode", num_hidden_layers=7, sliding_window_pattern=None, **stated)
+        return [dims["n"] for dims in layers(found, "attn.scores")]
+
+    assert keys() == [5, 5, 5, 5, 5, 9, 5]
+    assert keys(_sliding_window_pattern=3) == [5, 5, 9, 5, 5, 9, 5]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Mapping
 from math import isfinite
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from archsim.base.errors import ModelError, nearest
@@ -133,12 +134,12 @@ class ConfigFields:
         if not self.architecture(endings[0]).endswith(endings):
             self.wrong("architectures", f"one that ends in {' or '.join(endings)}")
 
-    def inner(self, key: str) -> ConfigFields:
-        """The fields of a mapping."""
+    def inner(self, key: str, defaults: Mapping[str, Any] = MappingProxyType({})) -> ConfigFields:
+        """The fields of a mapping, and ``defaults`` of those that it does not state."""
         value = self._value(key, None)
         if not isinstance(value, dict):
             self.wrong(key, "a mapping")
-        return ConfigFields(self.path, value, f"{self._within}{key}.")
+        return ConfigFields(self.path, {**defaults, **value}, f"{self._within}{key}.")
 
     def only(self, key: str, value: Any, why: str) -> None:
         """Refuse every value of ``key`` but one, which is also what it is where the file does not state it."""

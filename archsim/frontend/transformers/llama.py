@@ -114,7 +114,8 @@ def gemma3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     far, near = _gemma3_frequencies(fields, fields.size("head_dim", 256))
     form = read_form(fields, width=256, act="gelu_pytorch_tanh", tied=True, frequencies=far)
     form = replace(_gemma_form(fields, form), head_norms=True, near_frequencies=near)
-    every = fields.size("sliding_window_pattern", 6)
+    key = "_sliding_window_pattern" if fields.has("_sliding_window_pattern") else "sliding_window_pattern"
+    every = fields.size(key, 6)
     slides = tuple((index + 1) % every > 0 for index in range(form.layers))
     write_decoder(graph, replace(form, windows=read_windows(fields, form.layers, slides, needed=True)), asked)
 

@@ -17,6 +17,10 @@ from archsim.frontend.transformers.llama import llama_form
 from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers.run_shape import AskedShape, RunShape
 
+LLAMA = {  # what transformers' LlamaConfig has where a file is silent, as published ones of LLaVA 1.5 are
+    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "vocab_size": 32000,
+}  # fmt: skip
 SECOND_LAST = -2  # of hidden states, the first of which is the embedding's
 
 
@@ -50,7 +54,7 @@ class _Vision:
 def llava(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """The image is run with the prompt alone."""
     fields.head("ForConditionalGeneration")
-    text = fields.inner("text_config")
+    text = fields.inner("text_config", LLAMA)
     text.word("model_type", None, ("llama",))
     form, vision = llama_form(text), _read_vision(fields)
     text.finish()
