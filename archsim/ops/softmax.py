@@ -108,8 +108,10 @@ def _softmax(data: Array, axes: tuple[int, ...], log: bool, masked: float | None
     top = np.max(data, axis=axes, keepdims=True)
     if sink is not None:
         top = np.maximum(top, sink)
+        top = np.where(np.isneginf(top), 0.0, top)
         found = np.exp(data - top)
-        return np.asarray(found / (np.sum(found, axis=axes, keepdims=True) + np.exp(sink - top)))
+        total = np.sum(found, axis=axes, keepdims=True) + np.exp(sink - top)
+        return np.asarray(found / np.where(total, total, 1.0))
     if masked is not None and (empty := np.isneginf(top)).any():
         rest = _softmax(np.where(empty, 0.0, data), axes, log, None)
         return np.asarray(np.where(empty, masked, rest), rest.dtype)

@@ -21,13 +21,15 @@ from archsim.ir.workload import Layer, Workload
 
 ROOT = Path(__file__).parents[2]
 MODELS = sorted(names())
+ROWS = {"llava_1_5_7b": {"prompt": 580}}  # an image, and words behind it
 FEW_ROWS = {"prompt": 2}  # so that few of many experts have tokens
 quick = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 @cache
 def imported(name: str) -> Workload:
-    return load_model(name, parameters=FEW_ROWS if "phases" in names()[name] else None)
+    writes = "phases" in names()[name]
+    return load_model(name, parameters=ROWS.get(name, FEW_ROWS) if writes else None)
 
 
 def convolution(

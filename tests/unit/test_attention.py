@@ -84,6 +84,13 @@ def test_a_sink_is_one_more_key_without_a_value(mask: Any) -> None:
     np.testing.assert_allclose(found["y"], wanted, rtol=2e-5, atol=2e-5)
 
 
+def test_rows_of_nothing_give_nothing() -> None:
+    """Where sink and scores are minus infinity, as in the definition of attention."""
+    node = GraphNode("n", "Softmax", ("x", "s"), ("y",), {"axis": -1, "masked_rows": 0})
+    (found,) = SOFTMAX.reference(node, np.full((1, 3), -np.inf), np.full((1, 1), -np.inf))
+    assert not found.any()
+
+
 def test_sinks_that_do_not_fit() -> None:
     with pytest.raises(ModelError, match=r"sinks \[3\]; allowed one for each of 4 heads"):
         graph_of({}, [Q, K, V, None, None, None, None, SINKS[:3]], ["y"])

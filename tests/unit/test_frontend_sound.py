@@ -53,6 +53,12 @@ def test_elements_that_an_operator_may_not_read(tmp_path: Path) -> None:
     refused(tmp_path, rows, "'i', has elements of type float64; allowed int32, int64")
 
 
+def test_more_inputs_than_an_operator_has(tmp_path: Path) -> None:
+    """A sink of a softmax is of this project's own graphs alone."""
+    proto = model([node("Softmax", ["x", "s"], ["y"], name="n", axis=-1)], {"x": (2, 3)}, ["y"], {"s": random(2, 1)})
+    refused(tmp_path, proto, r"node 'n' \(Softmax\): reads 2 inputs; allowed 1 in opset")
+
+
 def test_operator_sets_of_the_future(tmp_path: Path) -> None:
     proto, newest = conv(), onnx.defs.onnx_opset_version()
     proto.opset_import[0].version = newest

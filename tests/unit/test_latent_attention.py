@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from archsim.frontend.transformers.families import read_model
 from archsim.graph.lowering.lower import lower_graph
@@ -16,9 +17,9 @@ from tests.tools.small_transformers import written
 ROWS, PLAIN = 9, 16
 
 
-def graph_of(path: Path, phase: str, rows: int) -> Graph:
+def graph_of(path: Path, phase: str, **asked: int) -> Graph:
     """Behind the passes."""
-    found = lower_graph(read_model(path, "m", {"prompt": rows}, phase=phase), batch=1, sha256="").graph
+    found = lower_graph(read_model(path, "m", asked, phase=phase), batch=asked["batch"], sha256="").graph
     assert found is not None
     return found
 
@@ -33,22 +34,24 @@ def parted(name: str, weights: Array) -> dict[str, Array]:
     }
 
 
-def test_a_step_over_latents_is_a_row_of_the_prompt(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("batch", "width"), [(1, 1), (2, 3)])
+def test_a_step_over_latents_is_a_row_of_the_prompt(tmp_path: Path, batch: int, width: int) -> None:
     """Law 49 between the forms: the prompt makes keys and values of each head, the step attends to latents."""
     path = written(tmp_path, "deepseek_v3", first_k_dense_replace=2)  # tokens' experts depend on how many there are
-    whole, step = graph_of(path, "prefill", ROWS), graph_of(path, "decode", ROWS - 1)
+    whole = graph_of(path, "prefill", batch=batch, prompt=ROWS)
+    step = graph_of(path, "decode", batch=batch, prompt=ROWS - width, width=width)
     constants, inputs = Constants(whole, {}, 0, {}), inputs_of(whole, 0, {})
     values = reference.real(whole, constants, inputs)
     given = dict[str, Array]()
     for name, value in step.values.items():
-        if value.constant and name in whole.values and "rotary" not in name and value.data is None:
+        if value.constant and name in whole.values and name.endswith(".weight"):
             given[name] = constants[name]
     for name in whole.values:
         if name.endswith("kv_b_proj.weight"):
             given |= parted(name, constants[name])
     rows = {name: values[f"{name.removesuffix('_cache')}_append"] for name in step.states}
     assert len(rows) == 2
-    found = reference.real(step, Constants(step, {}, 1, given), {"input_ids": inputs["input_ids"][:, -1:], **rows})
-    wanted = values[whole.outputs[0]][:, -1:]
+    found = reference.real(step, Constants(step, {}, 1, given), {"input_ids": inputs["input_ids"][:, -width:], **rows})
+    wanted = values[whole.outputs[0]][:, -width:]
     assert np.ptp(wanted) > 1
     np.testing.assert_allclose(found[step.outputs[0]], wanted, rtol=1e-9, atol=1e-12)

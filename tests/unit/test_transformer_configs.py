@@ -135,6 +135,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "gemma": {**ROPE, "use_bidirectional_attention": False},
     "gemma2": {**ROPE, "layer_types": ["sliding_attention", "full_attention"], "use_bidirectional_attention": None},
     "gemma3_text": {
+        "_sliding_window_pattern": 2, "sliding_window_pattern": 2,
         "layer_types": ["sliding_attention", "full_attention"], "use_bidirectional_attention": False,
         "attn_logit_softcapping": None, "rope_theta": None, "rope_local_base_freq": None,
         "rope_parameters": {
@@ -275,8 +276,8 @@ def test_a_window_of_null_is_none(tmp_path: Path, family: str, changes: dict[str
         ("gemma3_text", {"rope_scaling": {"full_attention": {}}}, "key 'rope_scaling.sliding_attention' is missing"),
         ("deepseek_v3", {"qk_rope_head_dim": 7}, "key 'qk_rope_head_dim' is 7; allowed even numbers"),
         ("deepseek_v3", {"num_key_value_heads": 2}, "key 'num_key_value_heads': found 2; allowed 4"),
-        ("deepseek_v3", {"n_group": 3}, "key 'n_group': found 3; allowed a divisor of 8"),
-        ("deepseek_v3", {"n_group": 8}, "key 'n_group': found 8; allowed .* two experts or more"),
+        ("deepseek_v3", {"n_group": 3}, "key 'n_group' is 3; allowed a divisor of 8"),
+        ("deepseek_v3", {"n_group": 8}, "key 'n_group' is 8; allowed .* two experts or more"),
         ("deepseek_v3", {"topk_group": 1, "num_experts_per_tok": 3}, "key 'topk_group': found 1; allowed groups that"),
         ("deepseek_v3", {"scoring_func": "softmax"}, "key 'scoring_func': found \"softmax\"; allowed \"sigmoid\""),
         ("deepseek_v3", {"kv_lora_rank": 0}, "key 'kv_lora_rank': found 0"),
@@ -293,7 +294,9 @@ def test_a_window_of_null_is_none(tmp_path: Path, family: str, changes: dict[str
         ("llava", {"vision_feature_layer": -4}, "key 'vision_feature_layer': found -4; allowed .* from -3 to 2"),
         ("llava", {"text_config": {"model_type": "qwen2"}}, "key 'text_config.model_type': found \"qwen2\""),
         ("llava", {"vision_config": {"hidden_size": 64}}, "key 'vision_config.num_attention_heads' is missing"),
-        ("llava", {"tie_word_embeddings": True}, "key 'tie_word_embeddings': found true; allowed false: text_config"),
+        ("llava", {"text_config": {"quantization_config": {}}}, "key 'text_config.quantization_config' is not read"),
+        ("dit", {"mlp_ratio": 0.001}, "key 'mlp_ratio': found 0.001; allowed a number that makes one or more of 64"),
+        ("dit", {"class_dropout_prob": 2}, "key 'class_dropout_prob': found 2; allowed a number above 0, at most 1"),
         ("vit", {"patch_size": 7}, "key 'patch_size': found 7; allowed a divisor of 32"),
         ("whisper", {"scale_embedding": True}, "key 'scale_embedding': found true; allowed false"),
         ("t5", {"feed_forward_proj": "gelu"}, "key 'feed_forward_proj': found \"gelu\"; allowed relu, gated-gelu"),
@@ -327,6 +330,7 @@ def test_what_is_refused(tmp_path: Path, family: str, changes: dict[str, Any], s
         ("gpt2", ":decode", {"width": 33}, ModelError, "parameter width: found 33; the model has 32 positions"),
         ("gpt2", ":decode", {"prompt": 31, "width": 2}, ModelError, "parameter prompt: found 31; the model has 32"),
         ("llama", ":decode", {"context": 4, "width": 5}, ModelError, "parameter context: found 4; has no room for 5"),
+        ("llava", ":decode", {"prompt": 3}, ConfigError, "parameter prompt: found 3 older rows; an image takes 4"),
         ("llava", "", {"prompt": 4}, ConfigError, "parameter prompt: found 4; an image takes 4 rows, and words come"),
         ("bert", "", {"prompt": 33}, ConfigError, "parameter prompt: found 33; the model has 32 positions"),
         ("vit", "", {"prompt": 8}, ConfigError, "has no parameter 'prompt'"),
@@ -359,6 +363,53 @@ def test_last_logits_alone(tmp_path: Path) -> None:
     assert every.macs - last.macs == 7 * 64 * 48
 
 
+def test_windows_of_qwen_are_those_of_each_kind(tmp_path: Path) -> None:
+    """By transformers: Qwen 2 from max_window_layers on; its mixtures every other layer below; those of Qwen 3 all."""
+
+    def keys(family: str) -> list[int]:
+        stated = {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 3, "num_hidden_layers": 5}
+        return [dims["n"] for dims in layers(load(tmp_path, family, ":decode", **stated), "attn.scores")]
+
+    assert keys("qwen2") == keys("qwen3") == [9, 9, 9, 4, 4]
+    assert keys("qwen2_moe") == [4, 9, 4, 9, 9]
+    assert keys("qwen3_moe") == [4] * 5
+
+
+def test_what_gpt_oss_has_where_a_file_is_silent(tmp_path: Path) -> None:
+    graph = read_model(written(tmp_path, "gpt_oss", rope_theta=None, rms_norm_eps=None), "m", {"prompt": 8})
+    assert {node.attributes["epsilon"] for node in graph.nodes if node.op == "RMSNormalization"} == {1e-5}
+    factor = graph.values["model.rotary_emb.attention_scaling"].data
+    assert factor is not None and float(factor) == pytest.approx(0.1 * math.log(32) + 1)
+
+
+def test_a_class_that_stands_for_none_has_a_row(tmp_path: Path) -> None:
+    """Where training left classes out."""
+    tables = [
+        read_model(written(tmp_path, "dit", class_dropout_prob=share), "m", {}).values[
+            "y_embedder.embedding_table.weight"
+        ]
+        for share in (None, 0.1, 0)
+    ]
+    assert [table.shape for table in tables] == [(11, 64), (11, 64), (10, 64)]
+
+
+def test_sizes_of_llava_that_a_file_leaves_out(tmp_path: Path) -> None:
+    """All of them, as published files do, or none."""
+    text = {"model_type": "llama", "vocab_size": 48, "rms_norm_eps": 1e-5}
+    found = load(tmp_path, "llava", ":decode", text_config=text)
+    assert layers(found, "layers.31.mlp.up_proj")[0]["n"] == 11008
+    with pytest.raises(ModelError, match="key 'text_config.hidden_size' is missing"):
+        load(tmp_path, "llava", text_config={**text, "num_hidden_layers": 2})
+
+
+def test_norms_of_latents_have_an_epsilon_of_their_own(tmp_path: Path) -> None:
+    graph = read_model(written(tmp_path, "deepseek_v3", rms_norm_eps=1e-5), "m", {"prompt": 8})
+    found = {
+        node.name.rsplit(".", 1)[-1]: node.attributes["epsilon"] for node in graph.nodes if "epsilon" in node.attributes
+    }
+    assert found["q_a_layernorm"] == found["kv_a_layernorm"] == 1e-6 and found["input_layernorm"] == 1e-5
+
+
 def test_scores_of_latent_attention_are_scaled_by_yarn_twice(tmp_path: Path) -> None:
     """Once for queries, once for keys, as in the code that DeepSeek published."""
 
@@ -371,7 +422,7 @@ def test_scores_of_latent_attention_are_scaled_by_yarn_twice(tmp_path: Path) -> 
     grown = 0.1 * 0.5 * math.log(4) + 1
     assert scale() == 24**-0.5
     assert scale(rope_scaling={**YARN, "mscale": 1.0, "mscale_all_dim": 0.5}) == pytest.approx(24**-0.5 * grown**2)
-    assert scale(rope_scaling=YARN) == 24**-0.5
+    assert scale(rope_scaling=YARN) == scale(rope_scaling={**YARN, "mscale_all_dim": 0}) == 24**-0.5
 
 
 def test_layers_that_predict_further_tokens_are_not_run_and_that_is_said(tmp_path: Path) -> None:

@@ -109,12 +109,17 @@ def _element_types(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:
 
 
 def _check_node(node: onnx.NodeProto, types: Mapping[str, int], version: int) -> None:
-    """The types of what a node reads against those that ONNX lets its operator read; unknown operators read any."""
+    """How many inputs a node reads, and of which types, against what ONNX lets its operator read; unknown ones: any."""
     try:
         schema = onnx.defs.get_schema(node.op_type, version, "")
     except onnx.defs.SchemaError:
         return
     formals = list(schema.inputs)
+    if any(node.input[schema.max_input :]):
+        raise ModelError(
+            f"node '{node.name or node.output[0]}' ({node.op_type}): reads {len(node.input)} inputs; allowed "
+            f"{schema.max_input} in opset {version}"
+        )
     if not formals:
         return
     seen: dict[str, tuple[str, int]] = {}  # letter of a type -> the first input of it

@@ -41,7 +41,7 @@ def deepseek_v3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> 
     form = DecoderForm(
         hidden, layers, latent.heads, latent.heads, latent.rotary,
         vocabulary=fields.size("vocab_size"),
-        epsilon=latent.epsilon,
+        epsilon=fields.real("rms_norm_eps", 1e-6),
         frequencies=read_frequencies(fields, latent.rotary, key="qk_rope_head_dim"),
         tied=fields.flag("tie_word_embeddings", False),
         feed_forward=_feed_forward(fields),
@@ -66,7 +66,6 @@ def _read_latent(fields: ConfigFields) -> LatentForm:
         rotary,
         fields.size("v_head_dim", 128),
         (plain + rotary) ** -0.5 * _longer(fields) ** 2,
-        fields.real("rms_norm_eps", 1e-6),
         fields.flag("attention_bias", False),
     )
 
@@ -74,7 +73,7 @@ def _read_latent(fields: ConfigFields) -> LatentForm:
 def _longer(fields: ConfigFields) -> float:
     """What yarn multiplies queries and keys by, each, beside the tables."""
     scaling = scaling_fields(fields)
-    if scaling is None or not scaling.has("mscale_all_dim"):
+    if scaling is None or not scaling.has("mscale_all_dim") or scaling.is_zero("mscale_all_dim"):
         return 1.0
     factor = scaling.real("factor", 1.0)
     return 0.1 * scaling.real("mscale_all_dim") * log(factor) + 1.0 if factor > 1 else 1.0
@@ -83,9 +82,12 @@ def _longer(fields: ConfigFields) -> float:
 def _feed_forward(fields: ConfigFields) -> WriteFeedForward:
     function = read_activation(fields, "silu")
     count, chosen = read_counts(fields, "n_routed_experts")
-    groups = fields.size("n_group", 8, high=count)
-    if count % groups or count // groups < 2:
-        fields.wrong("n_group", f"a divisor of {count}, n_routed_experts, that leaves two experts or more to a group")
+    groups = fields.size("n_group", 8)
+    if groups > 1 and (count % groups or count // groups < 2):
+        fields.fail(
+            "n_group",
+            f"is {groups}; allowed a divisor of {count}, n_routed_experts, with two experts or more in a group",
+        )
     kept = fields.size("topk_group", 4, high=groups)
     if chosen > kept * (count // groups):
         fields.wrong("topk_group", f"groups that hold the {chosen} experts of a token")

@@ -37,7 +37,9 @@ def dit(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     side, channels = fields.size("input_size"), fields.size("in_channels", 4)
     sizes = _read_sizes(fields, side, channels)
     depth, classes = fields.size("depth", high=MOST_LAYERS), fields.size("num_classes", 1000)
-    fields.has("class_dropout_prob")  # of training; the class that stands for none has a row of its own
+    if not fields.is_zero("class_dropout_prob"):
+        fields.real("class_dropout_prob", 0.1, high=1.0)
+        classes += 1  # one stands for no class, where training left some out
     batch = asked.images()
     latent = graph.input("x", (batch, channels, side, side))
     condition = _condition(graph, sizes.width, batch, classes)
@@ -55,8 +57,10 @@ def _read_sizes(fields: ConfigFields, side: int, channels: int) -> _Sizes:
     patch = fields.size("patch_size")
     if side % patch:
         fields.wrong("patch_size", f"a divisor of {side}, input_size")
-    both = fields.flag("learn_sigma", True)
-    return _Sizes(width, heads, round(width * fields.real("mlp_ratio", 4.0, high=64.0)), patch, channels * (1 + both))
+    both, inner = fields.flag("learn_sigma", True), int(width * fields.real("mlp_ratio", 4.0, high=64.0))
+    if inner < 1:
+        fields.wrong("mlp_ratio", f"a number that makes one or more of {width}, hidden_size")
+    return _Sizes(width, heads, inner, patch, channels * (1 + both))
 
 
 def _condition(graph: ModuleGraph, width: int, batch: int, classes: int) -> str:
@@ -67,7 +71,7 @@ def _condition(graph: ModuleGraph, width: int, batch: int, classes: int) -> str:
         angles = graph.add("Mul", "angles", time, graph.numbers("frequencies", inverse.reshape(1, -1), "float32"))
         waves = graph.add("Concat", "waves", graph.add("Cos", "cos", angles), graph.add("Sin", "sin", angles), axis=1)
         moved = feed_forward.plain(graph, waves, width, "silu", ("mlp.0", "mlp.1", "mlp.2"), out=width)
-    kind = graph.embedding("y_embedder.embedding_table", labels, classes + 1, width)
+    kind = graph.embedding("y_embedder.embedding_table", labels, classes, width)
     return graph.activation("c.silu", graph.add("Add", "c", moved, kind), "silu")
 
 

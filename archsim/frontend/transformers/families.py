@@ -72,10 +72,7 @@ def _written(
     """The graph of a run, the first of several."""
     fields, graph, asked = read_fields(path), ModuleGraph(), AskedShape(str(path), parameters, batch, phase)
     family = fields.word("model_type", None, sorted(FAMILIES))
-    if fields.has("quantization_config"):
-        fields.fail("quantization_config", "is not read yet; remove it to have weights in the chip's own formats")
-    fields.only("is_encoder_decoder", family in ENCODER_DECODERS, "the family says so")
-    fields.only("is_decoder", False, "the family says which rows see which")
+    fields.of_a_model(family in ENCODER_DECODERS)
     FAMILIES[family](graph, fields, asked)
     fields.finish()
     return graph, asked

@@ -11,7 +11,6 @@ import json
 from collections.abc import Collection, Mapping
 from math import isfinite
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 from archsim.base.errors import ModelError, nearest
@@ -39,6 +38,10 @@ NEUTRAL = frozenset((
     "median_filter_length", "median_filter_width",
     "use_weighted_layer_sum", "classifier_proj_size", "encoder_stride", "pretraining_tp",
     "max_window_layers", "n_ctx", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+    "num_beams", "num_beam_groups", "do_sample", "early_stopping", "temperature", "top_k", "top_p", "typical_p",
+    "repetition_penalty", "length_penalty", "diversity_penalty", "no_repeat_ngram_size", "bad_words_ids", "min_length",
+    "encoder_no_repeat_ngram_size", "num_return_sequences", "output_scores", "return_dict_in_generate",
+    "remove_invalid_values", "exponential_decay_length_penalty", "tf_legacy_loss", "cross_attention_hidden_size",
     "summary_type", "summary_use_proj", "directionality", "pooler_fc_size", "pooler_num_attention_heads",
     "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
 ))  # fmt: skip
@@ -58,6 +61,25 @@ class ConfigFields:
         """Whether the file states ``key``; null is the same as nothing."""
         self._read.add(key)
         return self._found.get(key) is not None
+
+    def is_zero(self, key: str) -> bool:
+        """Whether the file states ``key`` as the number 0."""
+        self._read.add(key)
+        found = self._found.get(key)
+        return isinstance(found, int | float) and not isinstance(found, bool) and found == 0
+
+    def assume(self, defaults: Mapping[str, Any]) -> None:
+        """Take these of fields that the file does not state."""
+        stated = {key: value for key, value in self._found.items() if value is not None}
+        self._found = {**self._found, **defaults, **stated}
+
+    def of_a_model(self, is_encoder_decoder: bool) -> None:
+        """Read what every model may state, and refuse what none of those here has."""
+        if self.has("quantization_config"):
+            self.fail("quantization_config", "is not read yet; remove it to have weights in the chip's own formats")
+        self.only("is_encoder_decoder", is_encoder_decoder, "the family says so")
+        self.only("is_decoder", False, "the family says which rows see which")
+        self.only("pruned_heads", {}, "all heads are run")
 
     def states(self, key: str) -> bool:
         """Whether the file states ``key``, be it as null."""
@@ -134,12 +156,12 @@ class ConfigFields:
         if not self.architecture(endings[0]).endswith(endings):
             self.wrong("architectures", f"one that ends in {' or '.join(endings)}")
 
-    def inner(self, key: str, defaults: Mapping[str, Any] = MappingProxyType({})) -> ConfigFields:
-        """The fields of a mapping, and ``defaults`` of those that it does not state."""
+    def inner(self, key: str) -> ConfigFields:
+        """The fields of a mapping."""
         value = self._value(key, None)
         if not isinstance(value, dict):
             self.wrong(key, "a mapping")
-        return ConfigFields(self.path, {**defaults, **value}, f"{self._within}{key}.")
+        return ConfigFields(self.path, value, f"{self._within}{key}.")
 
     def only(self, key: str, value: Any, why: str) -> None:
         """Refuse every value of ``key`` but one, which is also what it is where the file does not state it."""

@@ -13,17 +13,22 @@ from archsim.frontend.transformers.fields import ConfigFields
 from archsim.frontend.transformers.llama import read_form
 from archsim.frontend.transformers.mixtral import in_module
 from archsim.frontend.transformers.module_graph import ModuleGraph
-from archsim.frontend.transformers.rotary import read_frequencies
 from archsim.frontend.transformers.routers import softmax_of_chosen
 from archsim.frontend.transformers.run_shape import AskedShape
 
-THETA, HEAD = 150000.0, 64  # what the family has where a file is silent
+SILENT = {"rope_theta": 150000.0, "head_dim": 64, "rms_norm_eps": 1e-5}  # what the family has where a file is silent
+YARN = {
+    "rope_scaling": {
+        "rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False,
+        "original_max_position_embeddings": 4096,
+    }
+}  # fmt: skip
 
 
 def gpt_oss(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Every other layer slides, the first one too."""
-    frequencies = read_frequencies(fields, fields.size("head_dim", HEAD), THETA)
-    form = read_form(fields, width=HEAD, frequencies=frequencies)
+    fields.assume(SILENT if fields.has("rope_scaling") or fields.has("rope_parameters") else {**SILENT, **YARN})
+    form = read_form(fields)
     bias = fields.flag("attention_bias", True)
     slides = tuple(index % 2 == 0 for index in range(form.layers))
     count, chosen = read_counts(fields, "num_local_experts")

@@ -17,6 +17,7 @@ from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.rotary import RotaryTables, rotate
 from archsim.frontend.transformers.run_shape import RunShape
 
+EPSILON = 1e-6  # of the norms of latents, whatever those of layers have
 ELEMENTS_AXIS = 3  # of (batch, heads, rows, elements)
 
 
@@ -32,7 +33,6 @@ class LatentForm:
     rotary: int
     value: int
     scale: float
-    epsilon: float
     bias: bool = False
 
 
@@ -50,7 +50,7 @@ def _queries(graph: ModuleGraph, source: str, tables: RotaryTables, form: Latent
     name, width = "q_proj", form.plain + form.rotary
     if form.query_latent:
         first = graph.linear("q_a_proj", source, form.query_latent, form.bias)
-        name, source = "q_b_proj", graph.rms_norm("q_a_layernorm", first, form.epsilon)
+        name, source = "q_b_proj", graph.rms_norm("q_a_layernorm", first, EPSILON)
     every = graph.heads("q", graph.linear(name, source, form.heads * width), form.heads)
     plain, rest = _parted(graph, "q", every, form.plain)
     return plain, rotate(graph, "q_rotary", rest, tables)
@@ -60,7 +60,7 @@ def _new_rows(graph: ModuleGraph, source: str, tables: RotaryTables, form: Laten
     """(batch, 1, rows, latent + rotary): what is kept of the new rows."""
     both = graph.linear("kv_a_proj_with_mqa", source, form.latent + form.rotary, form.bias)
     latent, rest = _parted(graph, "kv", graph.heads("kv", both, 1), form.latent)
-    normed = graph.rms_norm("kv_a_layernorm", latent, form.epsilon)
+    normed = graph.rms_norm("kv_a_layernorm", latent, EPSILON)
     return graph.add("Concat", "kv_row", normed, rotate(graph, "k_rotary", rest, tables), axis=ELEMENTS_AXIS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from archsim.frontend.transformers.decoder import (
@@ -78,19 +79,21 @@ def qwen2(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Biases on queries, keys and values; windows only where use_sliding_window says so."""
     form = read_form(fields)
     fields.only("use_mrope", False, "rows have one position each")
-    write_decoder(graph, replace(form, input_bias=True, windows=qwen_windows(fields, form.layers)), asked)
+    windows = qwen_windows(fields, form.layers, lambda index, most: index >= most)
+    write_decoder(graph, replace(form, input_bias=True, windows=windows), asked)
 
 
 def qwen3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """Norms of queries and keys by head."""
-    write_decoder(graph, qwen3_form(fields, fields.size("num_hidden_layers", high=MOST_LAYERS), 128), asked)
+    form = qwen3_form(fields, 128)
+    windows = qwen_windows(fields, form.layers, lambda index, most: index >= most)
+    write_decoder(graph, replace(form, windows=windows), asked)
 
 
-def qwen3_form(fields: ConfigFields, layers: int, width: int | None) -> DecoderForm:
-    """Of Qwen 3, with or without experts; ``width`` of a head as of ``read_form``."""
+def qwen3_form(fields: ConfigFields, width: int | None) -> DecoderForm:
+    """Of Qwen 3, with or without experts, but for windows; ``width`` of a head as of ``read_form``."""
     bias = fields.flag("attention_bias", False)
-    form = replace(read_form(fields, width=width), input_bias=bias, output_bias=bias, head_norms=True)
-    return replace(form, windows=qwen_windows(fields, layers))
+    return replace(read_form(fields, width=width), input_bias=bias, output_bias=bias, head_norms=True)
 
 
 def gemma(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
@@ -114,8 +117,7 @@ def gemma3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     far, near = _gemma3_frequencies(fields, fields.size("head_dim", 256))
     form = read_form(fields, width=256, act="gelu_pytorch_tanh", tied=True, frequencies=far)
     form = replace(_gemma_form(fields, form), head_norms=True, near_frequencies=near)
-    key = "_sliding_window_pattern" if fields.has("_sliding_window_pattern") else "sliding_window_pattern"
-    every = fields.size(key, 6)
+    every = fields.size("_sliding_window_pattern", fields.size("sliding_window_pattern", 6))
     slides = tuple((index + 1) % every > 0 for index in range(form.layers))
     write_decoder(graph, replace(form, windows=read_windows(fields, form.layers, slides, needed=True)), asked)
 
@@ -162,10 +164,11 @@ def phi3(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     write_decoder(graph, replace(form, is_joined=True, feed_forward=block, windows=windows), asked)
 
 
-def qwen_windows(fields: ConfigFields, layers: int) -> tuple[int, ...]:
-    """Layers from max_window_layers on slide, where use_sliding_window says that any do."""
+def qwen_windows(fields: ConfigFields, layers: int, where: Callable[[int, int], bool]) -> tuple[int, ...]:
+    """Where use_sliding_window says that any layer slides, those by layer_types, else ``where`` says so of its number
+    and max_window_layers."""
     slides = fields.flag("use_sliding_window", False)
-    first = fields.size("max_window_layers", 28, low=0)
-    default = tuple(slides and index >= first for index in range(layers))
+    most = fields.size("max_window_layers", 28, low=0)
+    default = tuple(slides and where(index, most) for index in range(layers))
     windows = read_windows(fields, layers, default, needed=slides)
     return windows if slides else (0,) * layers

@@ -15,11 +15,10 @@ from archsim.frontend.transformers.decoder import MOST_HEADS, MOST_LAYERS, Decod
 from archsim.frontend.transformers.fields import ConfigFields
 from archsim.frontend.transformers.llama import llama_form
 from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
-from archsim.frontend.transformers.run_shape import AskedShape, RunShape
+from archsim.frontend.transformers.run_shape import DECODE, AskedShape, RunShape
 
-LLAMA = {  # what transformers' LlamaConfig has where a file is silent, as published ones of LLaVA 1.5 are
-    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
-    "num_attention_heads": 32, "vocab_size": 32000,
+LLAMA = {  # sizes of transformers' LlamaConfig, for files that state none of these, as those of LLaVA 1.5
+    "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
 }  # fmt: skip
 SECOND_LAST = -2  # of hidden states, the first of which is the embedding's
 
@@ -54,11 +53,16 @@ class _Vision:
 def llava(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     """The image is run with the prompt alone."""
     fields.head("ForConditionalGeneration")
-    text = fields.inner("text_config", LLAMA)
+    text = fields.inner("text_config")
+    if not any(text.has(key) for key in LLAMA):
+        text.assume(LLAMA)
+    text.assume({"model_type": "llama"})
     text.word("model_type", None, ("llama",))
+    text.of_a_model(False)
+    text.only("add_cross_attention", False, "words see words alone")
     form, vision = llama_form(text), _read_vision(fields)
     text.finish()
-    fields.only("tie_word_embeddings", form.tied, "text_config says so")
+    fields.flag("tie_word_embeddings", form.tied)  # text_config says so
     fields.only("image_seq_length", vision.rows, "one row for each patch")
     for key in ("image_token_index", "image_token_id", "ignore_index", "pad_to_multiple_of"):
         fields.has(key)  # which tokens stand for the image
@@ -72,6 +76,9 @@ def llava(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
 def _read_vision(fields: ConfigFields) -> _Vision:
     found = fields.inner("vision_config")
     found.word("model_type", "clip_vision_model", ("clip_vision_model",))
+    found.of_a_model(False)
+    found.only("add_cross_attention", False, "patches see patches alone")
+    found.has("tie_word_embeddings")  # of nothing: the encoder has no tokens
     width, heads = found.size("hidden_size"), found.size("num_attention_heads", high=MOST_HEADS)
     if width % heads:
         found.wrong("num_attention_heads", f"a divisor of {width}, hidden_size")
@@ -106,7 +113,9 @@ def _layers(fields: ConfigFields, every: int) -> int:
 
 def _embedded(graph: ModuleGraph, form: DecoderForm, vision: _Vision, run: RunShape, asked: AskedShape) -> str:
     """Rows of the image, and behind them those of words; in decode words alone."""
-    if run.past:
+    if run.phase == DECODE:
+        if run.past < vision.rows:
+            asked.fail("prompt", f"found {run.past} older rows; an image takes {vision.rows} of them")
         return embed_tokens(graph, form, run.batch, run.rows)
     if run.rows <= vision.rows:
         asked.fail("prompt", f"found {run.rows}; an image takes {vision.rows} rows, and words come behind it")

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.decoder import (
-    MOST_LAYERS,
     DecoderForm,
     WriteFeedForward,
     gated_block,
@@ -35,18 +34,21 @@ def mixtral(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None
 
 
 def qwen2_moe(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
-    """Beside its experts a layer has one that every token goes through, weighed by a sigmoid."""
+    """Beside its experts a layer has one that every token goes through, weighed by a sigmoid. Every other layer below
+    max_window_layers slides, where any does."""
     form = replace(read_form(fields), input_bias=fields.flag("qkv_bias", True))
-    form = replace(form, windows=qwen_windows(fields, form.layers))
+    windows = qwen_windows(fields, form.layers, lambda index, most: index % 2 == 0 and index < most)
+    form = replace(form, windows=windows)
     inner = fields.size("shared_expert_intermediate_size")
     shared = _weighed_expert(inner, read_activation(fields, "silu"))
     write_decoder(graph, replace(form, feed_forward=_sparse_layers(fields, shared)), asked)
 
 
 def qwen3_moe(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
-    """Layers have experts every decoder_sparse_step, but for those of mlp_only_layers."""
-    form = qwen3_form(fields, fields.size("num_hidden_layers", high=MOST_LAYERS), None)
-    write_decoder(graph, replace(form, feed_forward=_sparse_layers(fields, None)), asked)
+    """All layers slide, where any does."""
+    form = qwen3_form(fields, None)
+    windows = qwen_windows(fields, form.layers, lambda index, most: True)
+    write_decoder(graph, replace(form, windows=windows, feed_forward=_sparse_layers(fields, None)), asked)
 
 
 def _sparse_layers(fields: ConfigFields, shared: WriteExpert | None) -> WriteFeedForward:

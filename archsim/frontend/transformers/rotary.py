@@ -122,7 +122,8 @@ def _yarn_factor(stated: ConfigFields, factor: float) -> float:
     def grown(share: float) -> float:
         return 0.1 * share * log(factor) + 1.0 if factor > 1 else 1.0
 
-    shares = [stated.real(key) for key in ("mscale", "mscale_all_dim") if stated.has(key)]
+    named = ("mscale", "mscale_all_dim")
+    shares = [stated.real(key) for key in named if stated.has(key) and not stated.is_zero(key)]
     default = grown(shares[0]) / grown(shares[1]) if len(shares) > 1 else grown(1.0)
     return stated.real("attention_factor", default)
 
