@@ -54,6 +54,8 @@ _SECOND_ONLY = ("Sub", "Div")  # affine only when the constant is the second ope
 def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The broadcast shape."""
     found = [value.shape for value in inputs if value is not None]
+    if len(set(found)) == 1:
+        return (found[0],)
     try:
         return (tuple(np.broadcast_shapes(*found)),)
     except ValueError:

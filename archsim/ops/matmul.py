@@ -25,7 +25,7 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     if a.shape[-1] != inner:
         node.fail(f"inner dimensions {a.shape[-1]} and {inner} differ (shapes {list(a.shape)} and {list(b.shape)})")
     try:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if len(b.shape) > 2 else a.shape[:-2]
     except ValueError:
         node.fail(f"leading axes of {list(a.shape)} and {list(b.shape)} do not broadcast")
     return ((*batch, *a.shape[-2:-1], *(b.shape[-1:] if len(b.shape) > 1 else ())),)
