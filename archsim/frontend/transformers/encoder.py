@@ -12,7 +12,7 @@ from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
 
 @dataclass(frozen=True, slots=True)
 class EncoderForm:
-    """Sizes that both state alike."""
+    """Sizes that BERT, ViT and CLIP state alike."""
 
     width: int
     layers: int

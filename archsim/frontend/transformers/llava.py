@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.attention import AttentionForm, full_attention
-from archsim.frontend.transformers.decoder import MOST_HEADS, MOST_LAYERS, DecoderForm, embed_tokens, write_decoder
+from archsim.frontend.transformers.decoder import DecoderForm, embed_tokens, write_decoder
+from archsim.frontend.transformers.encoder import EncoderForm, read_encoder
 from archsim.frontend.transformers.fields import ConfigFields
 from archsim.frontend.transformers.llama import llama_form
 from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
@@ -25,14 +26,9 @@ SECOND_LAST = -2  # of hidden states, the first of which is the embedding's
 
 @dataclass(frozen=True, slots=True)
 class _Vision:
-    """The encoder and the projector. ``layers``: as many as are run."""
+    """The encoder, of as many layers as are run, and the projector."""
 
-    width: int
-    layers: int
-    heads: int
-    inner: int
-    function: str
-    epsilon: float
+    encoder: EncoderForm
     side: int
     patch: int
     channels: int
@@ -79,9 +75,9 @@ def _read_vision(fields: ConfigFields) -> _Vision:
     found.of_a_model(False)
     found.only("add_cross_attention", False, "patches see patches alone")
     found.has("tie_word_embeddings")  # of nothing: the encoder has no tokens
-    width, heads = found.size("hidden_size"), found.size("num_attention_heads", high=MOST_HEADS)
-    if width % heads:
-        found.wrong("num_attention_heads", f"a divisor of {width}, hidden_size")
+    found.assume({"hidden_act": "quick_gelu", "layer_norm_eps": 1e-5})
+    found.only("qkv_bias", True, "projections of CLIP have biases")
+    encoder = read_encoder(found)
     side, patch = found.size("image_size"), found.size("patch_size")
     if side % patch:
         found.wrong("patch_size", f"a divisor of {side}, image_size")
@@ -89,12 +85,7 @@ def _read_vision(fields: ConfigFields) -> _Vision:
         found.has(key)  # of CLIP as a whole
     strategy = fields.word("vision_feature_select_strategy", "default", ("default", "full"))
     vision = _Vision(
-        width,
-        _layers(fields, found.size("num_hidden_layers", high=MOST_LAYERS)),
-        heads,
-        found.size("intermediate_size"),
-        found.word("hidden_act", "quick_gelu", ACTIVATIONS),
-        found.real("layer_norm_eps", 1e-5),
+        replace(encoder, layers=_layers(fields, encoder.layers)),
         side,
         patch,
         found.size("num_channels", 3),
@@ -136,36 +127,35 @@ def _encoded(graph: ModuleGraph, vision: _Vision, batch: int) -> str:
     """(batch, 1 + patches, elements)."""
     with graph.top():
         pixels = graph.input("pixel_values", (batch, vision.channels, vision.side, vision.side))
+    form = vision.encoder
     size, count, name = (vision.patch, vision.patch), vision.patches, "embeddings.patch_embedding"
-    weights = graph.weight(f"{name}.weight", vision.width, vision.channels, *size)
+    weights = graph.weight(f"{name}.weight", form.width, vision.channels, *size)
     parts = graph.add("Conv", name, pixels, weights, strides=size, kernel_shape=size)
-    flat = graph.reshape(f"{name}.flatten", parts, batch, vision.width, count)
+    flat = graph.reshape(f"{name}.flatten", parts, batch, form.width, count)
     rows = graph.add("Transpose", f"{name}.transpose", flat, perm=(0, 2, 1))
-    sizes = graph.numbers("embeddings.class.shape", (batch, 1, vision.width))
-    token = graph.add(
-        "Expand", "embeddings.class", graph.weight("embeddings.class_embedding", 1, 1, vision.width), sizes
-    )
+    sizes = graph.numbers("embeddings.class.shape", (batch, 1, form.width))
+    token = graph.add("Expand", "embeddings.class", graph.weight("embeddings.class_embedding", 1, 1, form.width), sizes)
     joined = graph.add("Concat", "embeddings.joined", token, rows, axis=1)
-    positions = graph.weight("embeddings.position_embedding.weight", 1, count + 1, vision.width)
+    positions = graph.weight("embeddings.position_embedding.weight", 1, count + 1, form.width)
     value = graph.add("Add", "embeddings.added", joined, positions)
-    value = graph.layer_norm("pre_layrnorm", value, vision.epsilon)
-    for index in range(vision.layers):
+    value = graph.layer_norm("pre_layrnorm", value, form.epsilon)
+    for index in range(form.layers):
         with graph.module(f"encoder.layers.{index}"):
-            value = _layer(graph, vision, value)
+            value = _layer(graph, form, value)
     return value
 
 
-def _layer(graph: ModuleGraph, vision: _Vision, value: str) -> str:
-    normed = graph.layer_norm("layer_norm1", value, vision.epsilon)
+def _layer(graph: ModuleGraph, form: EncoderForm, value: str) -> str:
+    normed = graph.layer_norm("layer_norm1", value, form.epsilon)
     with graph.module("self_attn"):
         query, key, new = (
-            graph.heads(part, graph.linear(f"{part}_proj", normed, vision.width, bias=True), vision.heads)
+            graph.heads(part, graph.linear(f"{part}_proj", normed, form.width, bias=True), form.heads)
             for part in ("q", "k", "v")
         )
         context = full_attention(graph, "attn", query, key, new, AttentionForm())
-        made = graph.linear("out_proj", graph.joined_heads("attn_output", context), vision.width, bias=True)
+        made = graph.linear("out_proj", graph.joined_heads("attn_output", context), form.width, bias=True)
     value = graph.add("Add", "self_attn.residual", value, made)
-    normed = graph.layer_norm("layer_norm2", value, vision.epsilon)
+    normed = graph.layer_norm("layer_norm2", value, form.epsilon)
     with graph.module("mlp"):
-        made = feed_forward.plain(graph, normed, vision.inner, vision.function, ("fc1", "activation_fn", "fc2"))
+        made = feed_forward.plain(graph, normed, form.inner, form.function, ("fc1", "activation_fn", "fc2"))
     return graph.add("Add", "mlp.residual", value, made)
