@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from archsim.frontend.load import load_model
+from archsim.ir.workload import Workload
+
 _DECODER: dict[str, Any] = {
     "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 48, "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
@@ -89,3 +92,9 @@ def written(folder: Path, family: str, **changes: Any) -> Path:
     path = folder / f"{family}.json"
     path.write_text(json.dumps(fields))
     return path
+
+
+def load(folder: Path, family: str, phase: str = "", asked: dict[str, Any] | None = None, **changes: Any) -> Workload:
+    """A small model; rows of a small run where nothing is asked."""
+    path = written(folder, family, **changes)
+    return load_model(f"{path}{phase}", parameters=parameters(family) if asked is None else asked)
