@@ -161,20 +161,26 @@ def show(
         typer.Argument(
             metavar="[NAME]",
             help="With 'chips': print this chip resolved; with 'schema': print this JSON Schema; with 'models' and "
-            "--passes: a model's name or file.",
+            "--passes or --graph: a model's name or file.",
         ),
     ] = None,
     passes: Annotated[
         bool, typer.Option("--passes", help="Of a model: what each graph pass put together, and from how many pieces.")
     ] = False,
+    graph: Annotated[
+        bool, typer.Option("--graph", help="Of a model: its graph as the passes leave it, each node with shapes.")
+    ] = False,
 ) -> None:
     """What exists, one line each."""
     from archsim.lab.files import show as lists
 
-    if passes and (kind != "models" or name is None):
-        raise typer.BadParameter("of one model: show models NAME --passes", param_hint="--passes")
-    if name is None or passes:
-        lines = lists.model_passes(name) if name is not None else lists.listing(kind)
+    asked = {"--passes": lists.model_passes} if passes else {}
+    asked |= {"--graph": lists.model_graph} if graph else {}
+    option = " or ".join(asked)
+    if asked and (kind != "models" or name is None or len(asked) > 1):
+        raise typer.BadParameter(f"of one model: show models NAME {option}", param_hint=option)
+    if name is None or asked:
+        lines = asked[option](name) if name is not None else lists.listing(kind)
         width = max((len(entry) for entry, _ in lines), default=0)
         put("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
         return

@@ -359,6 +359,23 @@ def test_passes_of_a_model_say_what_they_put_together(capsys: pytest.CaptureFixt
         assert "show models NAME --passes" in capsys.readouterr().err
 
 
+def test_the_graph_of_a_model_has_its_nodes_with_shapes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("show", "models", "squeezenet", "--graph") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split(maxsplit=1) == ["data_0", "input [1, 3, 224, 224]"]
+    assert lines[1].split(maxsplit=1)[1] == (
+        "Conv(data_0 [1, 3, 224, 224], conv1_w_0 [64, 3, 3, 3], conv1_b_0 [64]) -> r1 [1, 64, 111, 111], "
+        "with relu_2_111x111x64 (Relu)"
+    )
+    assert lines[-1].split(maxsplit=1)[1] == "output [1, 1000, 1, 1]"
+    for option in ("--graph", "--passes"):  # of a format that has no operators without a rule
+        assert status("show", "models", "gpt2:decode", option) == 0
+    capsys.readouterr()
+    for words in (["models", "--graph"], ["chips", "edge_npu", "--graph"], ["models", "vgg19", "--graph", "--passes"]):
+        assert status("show", *words) == 2
+        assert "of one model: show models NAME" in capsys.readouterr().err
+
+
 def test_a_shown_chip_is_a_chip_file(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
     assert status("show", "chips", "tpu_v1") == 0
     path = tmp_path / "again.yaml"

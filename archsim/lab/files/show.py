@@ -15,7 +15,9 @@ from archsim.lab.files import schemas
 from archsim.spec.locate import config_files
 
 if TYPE_CHECKING:
+    from archsim.graph.lowering.lower import LoweredModel
     from archsim.graph.passes.manager import PassChange
+    from archsim.ir.graph import Graph, GraphNode
     from archsim.spec.architecture import Architecture
 
 ShownLines = list[tuple[str, str]]  # name, what it is
@@ -67,13 +69,49 @@ def model_passes(name: str) -> ShownLines:
 
     Raises ConfigError for a model of which there is no graph, and whatever reading it raises.
     """
-    from archsim.frontend.load import import_model
-
-    found = import_model(name, on_unsupported="host")
-    if found.graph is None:
-        raise ConfigError(f"{name}: states its layers itself, so no graph pass runs")
+    found = _of_graph(name)
     lines = [(change.name, _changed(change)) for change in found.changes]
     return [*lines, ("layers", f"{len(found.workload.layers)} of what is left")]
+
+
+def model_graph(name: str) -> ShownLines:
+    """The graph of a model as all passes leave it: its inputs, its nodes in order with what they read, its outputs.
+
+    Each value stands with its shape, which is that of the model (images N, C, H, W). Raises as ``model_passes``.
+    """
+    graph = _of_graph(name).graph
+    assert graph is not None
+    given = [(each, f"{graph.values[each].kind} {list(graph.shape(each))}") for each in graph.inputs]
+    nodes = [(node.name, _node(graph, node)) for node in graph.nodes]
+    return [*given, *nodes, *((each, f"output {list(graph.shape(each))}") for each in graph.outputs)]
+
+
+def _of_graph(name: str) -> LoweredModel:
+    """A model that a graph was read of, with operators without a rule where its format may have some."""
+    from archsim.frontend import catalogue
+    from archsim.frontend.load import find_model, import_model
+
+    may_lack = "on_unsupported" in catalogue.reader(find_model(name).file).OPTIONS
+    found = import_model(name, on_unsupported="host" if may_lack else "error")
+    if found.graph is None:
+        raise ConfigError(f"{name}: states its layers itself, so no graph pass runs")
+    return found
+
+
+def _node(graph: Graph, node: GraphNode) -> str:
+    """``MatMul(x [1, 4], w [4, 8]) -> y [1, 8], with act (Relu)``."""
+    reads = ", ".join(_shaped(graph, each) if each else "-" for each in node.inputs)
+    makes = ", ".join(_shaped(graph, each) for each in node.outputs if each)
+    rides = ", ".join(f"{other.name} ({other.op})" for other in node.fused)
+    return f"{node.op}({reads}) -> {makes}" + (f", with {rides}" if rides else "")
+
+
+def _shaped(graph: Graph, name: str) -> str:
+    """A value with its shape; one number that is known by itself."""
+    value = graph.values[name]
+    if value.data is not None and value.data.size == 1:
+        return str(value.data.reshape(-1)[0])
+    return f"{name} {list(value.shape)}"
 
 
 def _changed(change: PassChange) -> str:
