@@ -26,7 +26,7 @@ class ImportOptions:
     name: str = ""
     batch: int | None = None
     on_unsupported: str = "error"
-    parameters: Mapping[str, int | str] = field(default_factory=dict)
+    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
     lookups: Mapping[str, str] = field(default_factory=dict)
     phase: str = ""
 
@@ -65,7 +65,7 @@ class TokenModels(Protocol):
     """What a front end may define as well, where models of its format make tokens one after another."""
 
     def steps(
-        self, path: Path, parameters: Mapping[str, int | str], batch: int | None, phase: str
+        self, path: Path, parameters: Mapping[str, int | float | str], batch: int | None, phase: str
     ) -> DecodeSteps | None:
         """The runs that are asked of a model where these are several; None for one run. Raises as ``load``."""
 

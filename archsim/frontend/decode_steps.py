@@ -23,10 +23,10 @@ class DecodeSteps:
         """Rows before a step, counted from 0."""
         return self.prompt + step * self.width
 
-    def of_prefill(self) -> dict[str, int | str]:
+    def of_prefill(self) -> dict[str, int | float | str]:
         """Parameters of the run of the prompt."""
         return {"batch": self.batch, "prompt": self.prompt, "context": self.context, "logits": self.logits or "last"}
 
-    def of_step(self, step: int) -> dict[str, int | str]:
+    def of_step(self, step: int) -> dict[str, int | float | str]:
         """Parameters of the run of one step."""
         return {**self.of_prefill(), "logits": self.logits or "all", "prompt": self.past(step), "width": self.width}

@@ -34,7 +34,7 @@ def load_model(
     *,
     batch: int | None = None,
     on_unsupported: str = "error",
-    parameters: Mapping[str, int | str] | None = None,
+    parameters: Mapping[str, int | float | str] | None = None,
     lookups: Mapping[str, str] | None = None,
 ) -> Workload:
     """The Workload of ``import_model``."""
@@ -48,7 +48,7 @@ def import_model(
     *,
     batch: int | None = None,
     on_unsupported: str = "error",
-    parameters: Mapping[str, int | str] | None = None,
+    parameters: Mapping[str, int | float | str] | None = None,
     lookups: Mapping[str, str] | None = None,
 ) -> LoweredModel:
     """A model as a Workload, with its graph and where each tensor's numbers come from.
@@ -69,7 +69,7 @@ def import_model(
 
 
 def decode_steps(
-    name_or_path: str | Path, *, batch: int | None = None, parameters: Mapping[str, int | str] | None = None
+    name_or_path: str | Path, *, batch: int | None = None, parameters: Mapping[str, int | float | str] | None = None
 ) -> DecodeSteps | None:
     """The runs that make tokens one after another, where a model is asked for several: ``:generate``, or ``:decode``
     with tokens above 1. None for one run, and for formats without phases. Raises as ``import_model``.

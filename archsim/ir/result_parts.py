@@ -93,7 +93,7 @@ class RunOptions(TypedDict):
     search: NotRequired[Annotated[str, ResultKey(TEXT, "The mapping search that was asked for, by its name.")]]
     lookups: NotRequired[Annotated[Mapping[str, str], ResultKey(TEXT, "Access patterns that were set, by node.")]]
     parameters: NotRequired[
-        Annotated[Mapping[str, int | str], ResultKey(TEXT, "Parameters of a model that were set, by name.")]
+        Annotated[Mapping[str, int | float | str], ResultKey(TEXT, "Parameters of a model that were set, by name.")]
     ]
 
 

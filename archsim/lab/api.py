@@ -35,7 +35,7 @@ def load_model(
     batch: int | None = None,
     on_unsupported: str = "error",
     lookups: Mapping[str, str] | None = None,
-    parameters: Mapping[str, int | str] | None = None,
+    parameters: Mapping[str, int | float | str] | None = None,
 ) -> Workload:
     """A model by a name of ``list_models()`` or from a file, with dimension 0 of its inputs set to ``batch``
     (None: as stored; where the model leaves it open 1, but for a .pt2 file, which is refused then).
@@ -117,7 +117,7 @@ def run(
     mapping: str | Path | None = None,
     refine: int = 0,
     workers: int = 1,
-    parameters: Mapping[str, int | str] | None = None,
+    parameters: Mapping[str, int | float | str] | None = None,
     search: str = "exhaustive",
     net: bool = True,
 ) -> RunResult:
@@ -165,7 +165,7 @@ def generate(
     fidelity: str | None = None,
     repeat: str = "auto",
     lookups: Mapping[str, str] | None = None,
-    parameters: Mapping[str, int | str] | None = None,
+    parameters: Mapping[str, int | float | str] | None = None,
     workers: int = 1,
     search: str = "exhaustive",
     net: bool = True,

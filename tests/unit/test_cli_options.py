@@ -68,10 +68,16 @@ def test_bad_dtypes_name_what_is_allowed(text: str, message: str) -> None:
 
 def test_parameters() -> None:
     assert parse_parameters(["seq=128", " layers = 2"]) == {"seq": 128, "layers": 2}
+    texts = ["alpha=1.05", "small=1e-3", "logits=last", "trace=in a/rows.txt", "name=inf", "long=" + "9" * 19]
+    assert parse_parameters(texts) == {
+        "alpha": 1.05, "small": 0.001, "logits": "last", "trace": "in a/rows.txt", "name": "inf", "long": 1e19,
+    }  # fmt: skip
     for texts, message in [
         (["seq"], "found 'seq'; allowed NAME=NUMBER such as seq=128, or a word"),
         (["seq=-1"], "found 'seq=-1'; allowed NAME=NUMBER"),
-        (["seq=1e3"], "found 'seq=1e3'; allowed NAME=NUMBER"),
+        (["seq=-1.5"], "found 'seq=-1.5'; allowed NAME=NUMBER"),
+        (["seq="], "found 'seq='; allowed NAME=NUMBER"),
+        (["seq=a\0"], "allowed NAME=NUMBER"),
         (["=3"], "found '=3'; allowed NAME=NUMBER"),
         (["a=1", "a=2"], "--parameter a: given twice"),
     ]:

@@ -39,7 +39,7 @@ def front_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_formats_of_the_tree() -> None:
     assert catalogue.suffixes() == {
-        ".onnx": "onnx", ".csv": "scalesim_csv", ".json": "transformer_config", ".pt2": "torch_export",
+        ".onnx": "onnx", ".csv": "scalesim_csv", ".json": "published_config", ".pt2": "torch_export",
         ".yaml": "workload_yaml", ".yml": "workload_yaml",
     }  # fmt: skip
     assert {name: catalogue.get(name).OPTIONS for name in catalogue.names()}["onnx"] == (
@@ -66,7 +66,7 @@ def test_a_workload_may_be_returned(model: Path, front_end: Path) -> None:
     ("text", "options", "error", "says"),
     [
         ("def load(path, asked): return 3\n", {}, ConfigError, "mine.py: load returned int; allowed Graph, Workload"),
-        ("def load(path, asked): return graph(2)\n", {"batch": 4}, ConfigError, "has no batch to set; .*in .onnx, .c"),
+        ("def load(path, asked): return graph(2)\n", {"batch": 4}, ConfigError, "has no batch to set; .*in .onnx, .j"),
         ("def load(path, asked): return graph(2)\n", {"parameters": {"a": 1}}, ConfigError, "has no parameters to set"),
         ("def load(path, asked): return graph(2)\n", {"lookups": {"a": "x"}}, ConfigError, "has no lookups to set"),
         (

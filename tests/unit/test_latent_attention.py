@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archsim.frontend.transformers.families import read_model
+from archsim.frontend.config_models import read_model
 from archsim.graph.lowering.lower import lower_graph
 from archsim.graph.numeric import reference
 from archsim.graph.numeric.constants import Constants, inputs_of

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.base.errors import ArchsimError, ConfigError, ModelError
+from archsim.frontend.config_models import read_model
+from archsim.frontend.configs.fields import read_fields
 from archsim.frontend.load import find_model, load_model
-from archsim.frontend.transformers.families import FAMILIES, read_model
-from archsim.frontend.transformers.fields import read_fields
+from archsim.frontend.transformers.families import FAMILIES
 from archsim.frontend.transformers.rotary import read_frequencies
 from archsim.frontend.transformers.t5 import buckets
 from archsim.ir.workload import Workload

@@ -19,7 +19,7 @@ def load(path: Path, asked: ImportOptions) -> LoweredModel:
 
     sizes: dict[str, int] = {}
     for key, value in asked.parameters.items():
-        if isinstance(value, str):
+        if not isinstance(value, int):
             raise ConfigError(f"{path}: parameter {key}: found '{value}'; allowed whole numbers")
         sizes[key] = value
     return import_workload_yaml(path, batch=asked.batch, parameters=sizes, lookups=asked.lookups)

@@ -24,7 +24,7 @@ _FOLDER, _WEIGHTS = "/models/", "/data/weights/"
 
 
 def load_graph(
-    path: Path, name: str, parameters: Mapping[str, int | str], batch: int | None, on_unsupported: str
+    path: Path, name: str, parameters: Mapping[str, int | float | str], batch: int | None, on_unsupported: str
 ) -> Graph:
     """The graph of the program in an archive, its open sizes stated. Raises ModelError that names file and call."""
     try:

@@ -17,7 +17,7 @@ def import_module(
     asked: ModuleExport,
     name: str,
     *,
-    parameters: Mapping[str, int | str],
+    parameters: Mapping[str, int | float | str],
     on_unsupported: str = "error",
     lookups: Mapping[str, str] | None = None,
 ) -> LoweredModel:
@@ -38,7 +38,11 @@ def import_module(
 
 
 def _graph(
-    found: ExportedModule, program: TorchProgram, name: str, parameters: Mapping[str, int | str], on_unsupported: str
+    found: ExportedModule,
+    program: TorchProgram,
+    name: str,
+    parameters: Mapping[str, int | float | str],
+    on_unsupported: str,
 ) -> Graph:
     sizes = OpenSizes(program, parameters, found.names(program))
     return graph_of(program, name, sizes, on_unsupported)

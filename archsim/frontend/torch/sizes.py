@@ -41,7 +41,9 @@ _FUNCTIONS: Mapping[str, Callable[..., int]] = {
 class OpenSizes:
     """Numbers for the open dimensions of a program."""
 
-    def __init__(self, program: TorchProgram, stated: Mapping[str, int | str], called: Mapping[str, str]) -> None:
+    def __init__(
+        self, program: TorchProgram, stated: Mapping[str, int | float | str], called: Mapping[str, str]
+    ) -> None:
         """``stated``: numbers by the names that dimensions are ``called`` by, or by those that they have in the
         program. Raises ConfigError for names that there are not, and for numbers that the program does not allow."""
         self.called = called
@@ -52,7 +54,7 @@ class OpenSizes:
                 have = f"there are: {', '.join(known)}" if known else "all its dimensions are fixed"
                 raise ConfigError(f"--parameter: no dimension is called '{name}'{nearest(name, known)}; {have}")
             low, high = program.ranges[known[name]]
-            if isinstance(number, str):
+            if not isinstance(number, int):
                 raise ConfigError(f"--parameter {name}: found '{number}'; allowed a number")
             if number < max(1, low) or (high is not None and number > high):
                 most = "" if high is None else f" to {high}"
@@ -60,7 +62,7 @@ class OpenSizes:
             self.numbers[known[name]] = number
 
     @staticmethod
-    def of(program: TorchProgram, stated: Mapping[str, int | str], batch: int | None) -> OpenSizes:
+    def of(program: TorchProgram, stated: Mapping[str, int | float | str], batch: int | None) -> OpenSizes:
         """Of a file, whose open dimensions have the names of the program; ``batch``: of the first input's first one."""
         first = next((name for name in program.graph.inputs if name and name not in program.stored), "")
         facts = program.graph.tensors.get(first)

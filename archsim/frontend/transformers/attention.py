@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from archsim.frontend.transformers.module_graph import ModuleGraph
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import RunShape
 from archsim.ir.graph import OperatorAttribute
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers.encoder import bert_layer, read_encoder
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import AskedShape
 
 PLAIN = "BertModel"

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.attention import AttentionForm, causal_attention
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers.rotary import (
     RotaryFrequencies,
     RotaryTables,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from math import log
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.decoder import (
     MOST_HEADS,
@@ -19,10 +21,8 @@ from archsim.frontend.transformers.decoder import (
     write_decoder,
 )
 from archsim.frontend.transformers.experts import ExpertsForm, gated_expert, read_counts
-from archsim.frontend.transformers.fields import ConfigFields
 from archsim.frontend.transformers.latent_attention import LatentForm, latent_attention
 from archsim.frontend.transformers.mixtral import in_module
-from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.rotary import read_frequencies, scaling_fields
 from archsim.frontend.transformers.routers import sigmoid_in_groups
 from archsim.frontend.transformers.run_shape import AskedShape

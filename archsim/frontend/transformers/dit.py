@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.attention import AttentionForm, full_attention
 from archsim.frontend.transformers.decoder import MOST_HEADS, MOST_LAYERS
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import AskedShape
 
 EPSILON = 1e-6  # of all norms
@@ -40,7 +40,7 @@ def dit(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     if not fields.is_zero("class_dropout_prob"):
         fields.real("class_dropout_prob", 0.1, high=1.0)
         classes += 1  # one stands for no class, where training left some out
-    batch = asked.images()
+    batch = asked.of_samples()
     latent = graph.input("x", (batch, channels, side, side))
     condition = _condition(graph, sizes.width, batch, classes)
     value = _patches(graph, sizes, latent)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers.attention import AttentionForm, full_attention
 from archsim.frontend.transformers.decoder import MOST_HEADS, MOST_LAYERS
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
 
 
 @dataclass(frozen=True, slots=True)

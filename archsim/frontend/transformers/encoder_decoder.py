@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers.attention import ROWS_AXIS, AttentionForm, full_attention
-from archsim.frontend.transformers.module_graph import ModuleGraph
 
 
 def crossed(

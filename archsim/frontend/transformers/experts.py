@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers import feed_forward
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.ops.kit.lookups import ROWS
 
 MOST_EXPERTS = 4096

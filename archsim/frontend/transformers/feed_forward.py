@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archsim.frontend.transformers.module_graph import ModuleGraph
+from archsim.frontend.configs.module_graph import ModuleGraph
 
 GATED = ("gate_proj", "act_fn", "up_proj", "down_proj")  # names of the four modules in most families
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.attention import AttentionForm, causal_attention
 from archsim.frontend.transformers.decoder import MOST_HEADS, MOST_LAYERS, write_head
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers.run_shape import AskedShape, RunShape
 
 HEAD = "transformer.wte.weight"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers.decoder import read_windows, write_decoder
 from archsim.frontend.transformers.experts import ExpertsForm, WriteExpert, read_counts
-from archsim.frontend.transformers.fields import ConfigFields
 from archsim.frontend.transformers.llama import read_form
 from archsim.frontend.transformers.mixtral import in_module
-from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.routers import softmax_of_chosen
 from archsim.frontend.transformers.run_shape import AskedShape
 

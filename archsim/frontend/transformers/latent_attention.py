@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers.attention import AttentionForm, appended, seen_before
-from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.rotary import RotaryTables, rotate
 from archsim.frontend.transformers.run_shape import RunShape
 

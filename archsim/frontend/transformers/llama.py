@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers.decoder import (
     FULL,
     MOST_LAYERS,
@@ -17,8 +19,6 @@ from archsim.frontend.transformers.decoder import (
     read_windows,
     write_decoder,
 )
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.rotary import (
     RotaryFrequencies,
     check_width,

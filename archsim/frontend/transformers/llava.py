@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.attention import AttentionForm, full_attention
 from archsim.frontend.transformers.decoder import DecoderForm, embed_tokens, write_decoder
 from archsim.frontend.transformers.encoder import EncoderForm, read_encoder
-from archsim.frontend.transformers.fields import ConfigFields
 from archsim.frontend.transformers.llama import llama_form
-from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers.run_shape import DECODE, AskedShape, RunShape
 
 LLAMA = {  # sizes of transformers' LlamaConfig, for files that state none of these, as those of LLaVA 1.5

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.decoder import (
     DecoderForm,
@@ -14,9 +16,7 @@ from archsim.frontend.transformers.decoder import (
     write_decoder,
 )
 from archsim.frontend.transformers.experts import ExpertsForm, WriteExpert, experts, gated_expert, read_counts
-from archsim.frontend.transformers.fields import ConfigFields
 from archsim.frontend.transformers.llama import qwen3_form, qwen_windows, read_form
-from archsim.frontend.transformers.module_graph import ModuleGraph
 from archsim.frontend.transformers.routers import softmax_of_all
 from archsim.frontend.transformers.run_shape import AskedShape
 

@@ -14,8 +14,8 @@ from math import floor, log, pi
 
 import numpy as np
 
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ModuleGraph
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import RunShape
 from archsim.ir.graph import Array
 

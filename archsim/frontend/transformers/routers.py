@@ -6,8 +6,8 @@ computed, for what it costs.
 
 from __future__ import annotations
 
+from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers.experts import WriteWeights
-from archsim.frontend.transformers.module_graph import ModuleGraph
 
 
 def softmax_of_all(normalised: bool = True) -> WriteWeights:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers.encoder import EncoderForm, read_encoder, vit_layer
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers.run_shape import AskedShape
 
 CLASSIFIER, PLAIN = "ViTForImageClassification", "ViTModel"
@@ -23,7 +23,7 @@ def vit(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
         fields.wrong("architectures", f"{CLASSIFIER}, {PLAIN}")
     pooler = fields.size("pooler_output_size", form.width), fields.word("pooler_act", "tanh", ACTIVATIONS)
     labels = fields.count("id2label") or fields.size("num_labels", LABELS)
-    batch = asked.images()
+    batch = asked.of_samples()
     pixels = graph.input("pixel_values", (batch, channels, side, side))
     with graph.module("vit"):
         value = _embedded(graph, form, pixels, patch)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers import feed_forward
 from archsim.frontend.transformers.attention import AttentionForm, causal_attention, full_attention
 from archsim.frontend.transformers.decoder import MOST_HEADS, MOST_LAYERS, write_head
 from archsim.frontend.transformers.encoder_decoder import crossed
-from archsim.frontend.transformers.fields import ConfigFields
-from archsim.frontend.transformers.module_graph import ACTIVATIONS, ModuleGraph
 from archsim.frontend.transformers.run_shape import DECODE, AskedShape, RunShape
 
 EPSILON = 1e-5  # of torch.nn.LayerNorm

@@ -94,7 +94,7 @@ def execute(job: Job, say: Progress = quiet) -> GenerationRun:
     return GenerationRun(summary(job, named.name or named.file.stem, asked, prefill, runs, steps), prefill, runs)
 
 
-def _of(job: Job, model: str, shape: Mapping[str, int | str]) -> Job:
+def _of(job: Job, model: str, shape: Mapping[str, int | float | str]) -> Job:
     """One of the runs; parameters that have nothing to do with its rows stay."""
     kept = {key: value for key, value in job.parameters.items() if key not in OF_ROWS}
     return replace(job, model=model, batch=None, parameters={**kept, **shape})

@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from archsim.base.errors import ConfigError, nearest
@@ -15,6 +16,7 @@ from archsim.lab.scenario.words import SCHEMA as SCENARIO
 from archsim.report.generation.words import KEYS as GENERATION_KEYS
 from archsim.report.generation.words import SCHEMA as GENERATION
 
+MOST_DIGITS = 18  # of a whole number
 OBJECTIVES = ("latency", "energy", "edp")
 
 _ROLES = {
@@ -83,18 +85,30 @@ def parse_lookups(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def parse_parameters(texts: Iterable[str]) -> dict[str, int | str]:
-    """``["seq=128", "logits=last"]``: sizes and words by parameter of a model; raises ConfigError for another form."""
-    found: dict[str, int | str] = {}
+def parse_parameters(texts: Iterable[str]) -> dict[str, int | float | str]:
+    """``["seq=128", "alpha=1.05", "logits=last"]``: sizes, other numbers and words (names of files too) by parameter of
+    a model; raises ConfigError for another form."""
+    found: dict[str, int | float | str] = {}
     for text in texts:
-        name, equals, size = (part.strip() for part in text.partition("="))
-        is_number = size.isascii() and size.isdigit()
-        if not name or not equals or not (is_number or re.fullmatch("[a-z_]+", size)):
+        name, equals, value = (part.strip() for part in text.partition("="))
+        number = _number(value)
+        if not name or not equals or not value or not value.isprintable() or (number is not None and number < 0):
             raise ConfigError(f"--parameter: found '{text}'; allowed NAME=NUMBER such as seq=128, or a word")
         if name in found:
             raise ConfigError(f"--parameter {name}: given twice; allowed once")
-        found[name] = int(size) if is_number else size
+        found[name] = value if number is None else number
     return found
+
+
+def _number(text: str) -> int | float | None:
+    """The number that a text is; None for words, and for what is not finite."""
+    if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS:
+        return int(text)
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if isfinite(found) else None
 
 
 def _known_dtype(name: str) -> str:

@@ -74,7 +74,7 @@ class Job:
     warm: int | None = None
     repeat: str = "exact"
     lookups: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, int | str] = field(default_factory=dict)
+    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
     mapping: Path | None = None
     refine: int = 0
     workers: int = 1

@@ -154,10 +154,20 @@ class ModuleGraph:
         """Rows of a table by indices that are an input: taken as uniform over the table, unless the user says else."""
         return self.rows(name, self.weight(f"{name}.weight", rows, width), indices)
 
-    def rows(self, name: str, table: str, indices: str) -> str:
-        """Rows of a table that others use too."""
-        pattern = indices_text(Indices("uniform", default_seed(indices)))
+    def rows(self, name: str, table: str, indices: str, chosen: Indices | None = None) -> str:
+        """Rows of a table that others use too; ``chosen``: which, None for uniform ones."""
+        chosen = chosen or Indices("uniform", default_seed(indices))
+        pattern = chosen.trace if chosen.kind == "trace" else indices_text(chosen)
         return self.add(ROWS, name, table, indices, indices=pattern)
+
+    def bag(self, name: str, indices: str, table: tuple[int, int], reduction: str, chosen: Indices) -> str:
+        """(bags, elements): of each bag of ``indices`` (bags, rows of a bag) the sum or mean (``reduction``, an
+        operator) of the rows of a ``table`` (rows, elements) that are ``chosen``."""
+        found = self.rows(f"{name}.rows", self.weight(f"{name}.weight", *table), indices, chosen)
+        bags, size = self.shape(indices)
+        if size == 1:
+            return self.reshape(name, found, bags, table[1])
+        return self.add(reduction, name, found, self.numbers(f"{name}.axes", (1,)), keepdims=0)
 
     def positions(self, name: str, rows: int, width: int, first: int, count: int) -> str:
         """``count`` rows of a table of positions, from ``first`` on."""

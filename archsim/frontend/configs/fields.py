@@ -132,11 +132,11 @@ class ConfigFields:
             self.wrong(key, f"{count} of {', '.join(allowed)}")
         return tuple(str(item) for item in value)
 
-    def sizes(self, key: str) -> tuple[int, ...]:
-        """A list of whole numbers of at least 0."""
+    def sizes(self, key: str, low: int = 0, high: int = MOST) -> tuple[int, ...]:
+        """A list of whole numbers from ``low`` to ``high``."""
         value = self._value(key, None)
-        if not isinstance(value, list) or not all(type(item) is int and 0 <= item <= MOST for item in value):
-            self.wrong(key, "a list of whole numbers")
+        if not isinstance(value, list) or not all(type(item) is int and low <= item <= high for item in value):
+            self.wrong(key, f"a list of whole numbers from {low} to {high}")
         return tuple(value)
 
     def count(self, key: str) -> int:
@@ -205,5 +205,5 @@ def read_fields(path: Path) -> ConfigFields:
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: cannot be read as JSON: {error}") from None
     if not isinstance(found, dict):
-        raise ModelError(f"{path}: holds no mapping; allowed the config.json of a transformer model")
+        raise ModelError(f"{path}: holds no mapping; allowed the config.json of a model")
     return ConfigFields(path, found)

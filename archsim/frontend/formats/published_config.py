@@ -1,4 +1,4 @@
-"""Transformer models from the config.json of their hub, those in ``configs/models`` by name; no weight is read."""
+"""Models from the config.json of their hub or their authors, those in ``configs/models`` by name; no weight is read."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ OPTIONS = ("batch", "parameters", "lookups", "phase")
 
 
 def load(path: Path, asked: ImportOptions) -> Graph:
-    """See ``archsim.frontend.transformers.families.read_model``."""
-    from archsim.frontend.transformers.families import read_model
+    """See ``archsim.frontend.config_models.read_model``."""
+    from archsim.frontend.config_models import read_model
 
     name = "_".join(part for part in (asked.name or path.stem, asked.phase) if part)
     return read_model(path, name, asked.parameters, asked.batch, asked.phase)
 
 
-def steps(path: Path, parameters: Mapping[str, int | str], batch: int | None, phase: str) -> DecodeSteps | None:
-    """See ``archsim.frontend.transformers.families.steps``."""
-    from archsim.frontend.transformers.families import steps
+def steps(path: Path, parameters: Mapping[str, int | float | str], batch: int | None, phase: str) -> DecodeSteps | None:
+    """See ``archsim.frontend.config_models.steps``."""
+    from archsim.frontend.config_models import steps
 
     return steps(path, parameters, batch, phase)
 
@@ -36,6 +36,6 @@ def models() -> dict[str, Path]:
 
 def describe(path: Path) -> str:
     """The ``description`` of the file."""
-    from archsim.frontend.transformers.families import describe
+    from archsim.frontend.config_models import describe
 
     return describe(path)

@@ -1,0 +1,12 @@
+"""The families of recommendation models by the ``model_type`` of their config.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from archsim.frontend.configs.asked import AskedParameters
+from archsim.frontend.configs.fields import ConfigFields
+from archsim.frontend.configs.module_graph import ModuleGraph
+from archsim.frontend.recommendation import dlrm
+
+FAMILIES: Mapping[str, Callable[[ModuleGraph, ConfigFields, AskedParameters], None]] = {"dlrm": dlrm.dlrm}
