@@ -1,7 +1,8 @@
 """Functions of several tensors element by element, with NumPy broadcasting: add, multiply, compare, select, power ...
 
 Cost: one lane pass per operand after the first (division and general powers use the chip's slow functions). A constant
-scale or shift along one axis is one multiply-add, and folds into the layer before it where it can.
+scale or shift along one axis is one multiply-add, and folds into the layer before it where it can. A remainder is a
+quotient, rounded as it is converted, and a multiply-add: 2 passes.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _UFUNCS = {
     "Max": np.maximum,
     "Min": np.minimum,
     "Pow": np.power,
+    "Mod": np.mod,
     "And": np.logical_and,
     "Or": np.logical_or,
     "Xor": np.logical_xor,
@@ -117,6 +119,8 @@ def reference(node: GraphNode, *operands: Array) -> tuple[Array, ...]:
         return (np.asarray(np.where(data < 0, data * slope, data), data.dtype),)
     if node.op == "Div" and np.issubdtype(operands[0].dtype, np.integer):
         return (np.trunc(operands[0] / operands[1]).astype(operands[0].dtype),)
+    if node.op == "Mod" and node.integer("fmod", 0):
+        return (np.asarray(np.fmod(*operands)),)
     result = np.asarray(reduce(_UFUNCS[node.op], operands))
     if node.op == "Mean":
         result = np.asarray(result / len(operands), result.dtype)
@@ -128,6 +132,8 @@ def rounding(node: GraphNode, *operands: Array) -> Sums:
     if node.op in ("Add", "Sub", "Sum", "Mean"):
         total = np.asarray(reduce(np.add, [np.abs(operand) for operand in operands]))
         return Sums(total / len(operands) if node.op == "Mean" else total, len(operands) + EPILOGUE)
+    if node.op == "Mod":  # as far off as the quotient is, times the divisor
+        return Sums(np.abs(operands[0]) + np.abs(operands[1]), EPILOGUE)
     if node.op in ("Mul", "Div", "Pow", "PRelu"):
         return Sums(np.abs(reference(node, *operands)[0]), FUNCTION if node.op == "Pow" else EPILOGUE)
     return Sums(np.zeros(()), 0.0)
@@ -140,9 +146,10 @@ def _step(node: GraphNode, build: WorkloadBuilder, operands: tuple[str | float, 
         passes = 1
     elif node.op == "Pow":
         passes, slow = _power(build.value(node.inputs[1]))
-    elif node.op == "Div":
-        passes, slow = 1, ("divide",)
-    return step(_FUNCTIONS.get(node.op, node.op.lower()), passes, slow, operands)
+    elif node.op in ("Div", "Mod"):
+        passes, slow = 1 if node.op == "Div" else 2, ("divide",)
+    name = "fmod" if node.op == "Mod" and node.integer("fmod", 0) else node.op.lower()
+    return step(_FUNCTIONS.get(node.op, name), passes, slow, operands)
 
 
 def _power(exponent: GraphValue) -> tuple[int, tuple[str, ...]]:
@@ -186,6 +193,7 @@ FAMILY = OperatorFamily(
     rounding=rounding,
     functions={
         "where": elementwise(_select),
+        "fmod": elementwise(np.fmod),
         "prelu": elementwise(_prelu),
         **{op.lower(): elementwise(_UFUNCS[op]) for op in _UFUNCS if op not in (*_FUNCTIONS, "Max", "Min")},
     },

@@ -53,4 +53,4 @@ def reference(node: GraphNode, table: Array, indices: Array) -> tuple[Array, ...
     return (np.take(table, np.asarray(indices).astype(np.int64), axis=axis_of(node, table.ndim)),)
 
 
-FAMILY = OperatorFamily(("GatherRows",), shapes, reference, lower, arity=2, rounding=moved)
+FAMILY = OperatorFamily(("GatherRows",), shapes, reference, lower, arity=2, at_run_time=True, rounding=moved)

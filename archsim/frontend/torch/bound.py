@@ -26,9 +26,12 @@ class BoundCall:
         number: Callable[[str], int],
         label: str,
         stated: tuple[tuple[Shape, str], ...],
+        read: Callable[[str], bool] = lambda _: True,
+        is_chosen: bool = False,
     ) -> None:
-        """Of a graph that is being made."""
-        self.maker, self.call, self.label = maker, call, label
+        """Of a graph that is being made; ``read``: whether a call, or the user, reads a tensor of the program;
+        ``is_chosen``: its operands depend on what a router chooses."""
+        self.maker, self.call, self.label, self._is_read, self.is_chosen = maker, call, label, read, is_chosen
         self.names, self.number_of = names, number
         self.shapes = [shape for shape, _ in stated]
         self.dtypes = [dtype for _, dtype in stated]
@@ -37,6 +40,11 @@ class BoundCall:
     def name(self) -> str:
         """The operator without its overload: ``conv2d``."""
         return self.call.op.partition(".")[0]
+
+    def wanted(self, output: int) -> bool:
+        """Whether anything reads the output of this number."""
+        outputs = self.call.outputs
+        return output < len(outputs) and bool(outputs[output]) and self._is_read(outputs[output])
 
     @property
     def shape(self) -> Shape:
@@ -152,18 +160,23 @@ class BoundCall:
         op: str,
         *inputs: str,
         part: str = "",
+        name: str = "",
         dtype: str = "",
         attributes: Mapping[str, OperatorAttribute] | None = None,
         **more: OperatorAttribute,
     ) -> str:
-        """A node of one output; ``part``: what it is called behind the label, '' for the call's own node; attributes as
-        a mapping or by name."""
+        """A node of one output; ``part``: what it is called behind the label, '' for the call's own node; ``name``:
+        what it is called, where that is not the label's; attributes as a mapping or by name."""
         kind = dtype or (self.maker.values[inputs[0]].dtype if part and inputs else self.dtype)
-        return self.maker.node(op, self._called(part), inputs, {**(attributes or {}), **more}, [kind])[0]
+        return self.maker.node(op, name or self._called(part), inputs, {**(attributes or {}), **more}, [kind])[0]
 
     def add_many(self, op: str, outputs: int, *inputs: str, **attributes: OperatorAttribute) -> tuple[str, ...]:
         """A node of several outputs."""
         return self.maker.node(op, self.label, inputs, attributes, [self.dtype] * outputs)
+
+    def add_kinds(self, op: str, kinds: list[str], *inputs: str, **attributes: OperatorAttribute) -> tuple[str, ...]:
+        """A node with an output of each of these types of elements, none where it is ''."""
+        return self.maker.node(op, self.label, inputs, attributes, kinds)
 
     def _called(self, part: str) -> str:
         return f"{self.label}.{part}" if part else self.label

@@ -1,4 +1,8 @@
-"""Makes the neutral graph node by node: each value has its shape at once, and small constants their contents."""
+"""Makes the neutral graph node by node: each value has its shape at once, and small constants their contents.
+
+Lists of whole numbers, which steer look-ups, are kept whole where they are longer too, and so is what is made of them
+as long as it has no more elements.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ import numpy as np
 from archsim.ir.graph import SMALL_ELEMENTS, Array, GraphNode, GraphValue, OperatorAttribute, Shape
 from archsim.ops.kit.catalogue import family
 
+LIST_ELEMENTS = 1 << 18  # of a list of numbers that is kept whole: choices of 32,768 tokens among eight experts each
 _HELD = {"bfloat16": "float32"}  # NumPy has no such type; its numbers are held in another
 
 
@@ -42,24 +47,35 @@ class GraphMaker:
         return value.name
 
     def constant(self, name: str, data: Any, dtype: str) -> str:
-        """A constant with its contents, where they are few."""
+        """A constant with its contents, where these are few or one list."""
         array = np.asarray(data, _HELD.get(dtype, dtype))
-        return self.enter(GraphValue(name, array.shape, "constant", dtype, array if _is_small(array.shape) else None))
+        return self.enter(GraphValue(name, array.shape, "constant", dtype, array if self.keeps(array.shape) else None))
+
+    def keeps(self, shape: Shape, made_of: Sequence[str] = ()) -> bool:
+        """Whether contents of this shape are kept: few, one list, or as many as those of a value that they are
+        ``made_of``."""
+        known = [self.values[name].data for name in made_of if name]
+        most = max([SMALL_ELEMENTS, *(data.size for data in known if data is not None)])
+        return prod(shape) <= (LIST_ELEMENTS if len(shape) == 1 else most)
 
     def node(
         self, op: str, name: str, inputs: Sequence[str], attributes: Mapping[str, OperatorAttribute], dtypes: list[str]
     ) -> tuple[str, ...]:
-        """Add a node with an output for each of ``dtypes``; what follows from known contents is a constant at once."""
-        outputs = tuple(self.free(f"{name}.out{at or ''}") for at in range(len(dtypes)))
+        """Add a node with an output for each of ``dtypes``, none where it is ''; what follows from known contents is a
+        constant at once."""
+        outputs = tuple(self.free(f"{name}.out{at or ''}") if dtype else "" for at, dtype in enumerate(dtypes))
         node = GraphNode(name, op, tuple(inputs), outputs, attributes)
         read = tuple(self.values[each] if each else None for each in inputs)
         rule = family(node)
         shapes = rule.shapes(node, read)
         if any(size < 0 for shape in shapes for size in shape):
             node.fail(f"gets an output of shape {list(shapes[0])}: its window or slice is larger than its input")
-        data = self._contents(node, read, shapes)
+        data = () if rule.at_run_time else self._contents(node, read, shapes)
         for at, (output, dtype) in enumerate(zip(outputs, dtypes, strict=True)):
-            kind = "constant" if data or all(value is None or value.constant for value in read) else "activation"
+            if not output:
+                continue
+            folds = not rule.at_run_time and all(value is None or value.constant for value in read)
+            kind = "constant" if data or folds else "activation"
             sources = sorted({source for value in read if value is not None for source in value.sources})
             known = np.asarray(data[at], _HELD.get(dtype, dtype)) if data else None
             self.values[output] = GraphValue(output, shapes[at], kind, dtype, known, tuple(sources))  # type: ignore[arg-type]
@@ -76,14 +92,10 @@ class GraphMaker:
         given = [None if value is None else value.data for value in read]
         if any(value is not None and array is None for value, array in zip(read, given, strict=True)):
             return ()
-        if not read or not all(_is_small(shape) for shape in shapes):
+        if not read or not all(self.keeps(shape, node.inputs) for shape in shapes):
             return ()
         with np.errstate(all="ignore"):
             return family(node).reference(node, *given)
-
-
-def _is_small(shape: Shape) -> bool:
-    return prod(shape) <= SMALL_ELEMENTS
 
 
 def _free(name: str, taken: Mapping[str, object] | set[str]) -> str:

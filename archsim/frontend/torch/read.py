@@ -42,7 +42,7 @@ DTYPES = {  # ScalarType of the schema
     35: "uint64",
 }
 _STORED = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
-_NAMESPACES = ("torch.ops.aten.", "torch.ops.higher_order.", "torch.ops.")
+_NAMESPACES = ("torch.ops.aten.", "torch.ops.higher_order.", "torch.ops.transformers.", "torch.ops.")
 _DEEPEST = 32  # graphs inside of graphs
 
 

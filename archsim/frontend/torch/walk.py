@@ -11,10 +11,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from archsim.base.errors import ModelError
+from archsim.frontend.torch import choices
 from archsim.frontend.torch.bound import BoundCall
 from archsim.frontend.torch.maker import GraphMaker
 from archsim.frontend.torch.program import StoredTensor, TensorName, TorchCall, TorchGraph, TorchProgram
-from archsim.frontend.torch.rules import constants, elementwise, lookups, norms, products, views, windows
+from archsim.frontend.torch.rules import (
+    constants,
+    elementwise,
+    experts,
+    lookups,
+    norms,
+    products,
+    scatter,
+    selection,
+    views,
+    windows,
+)
 from archsim.frontend.torch.sizes import OpenSizes
 from archsim.ir.graph import Graph, GraphNode, GraphValue, Shape, UnsupportedError
 
@@ -22,9 +34,12 @@ CallRule = Callable[[BoundCall], Sequence[str]]  # one value, or a tuple of them
 RULES: Mapping[str, CallRule] = {
     **constants.RULES,
     **elementwise.RULES,
+    **experts.RULES,
     **lookups.RULES,
     **norms.RULES,
     **products.RULES,
+    **scatter.RULES,
+    **selection.RULES,
     **views.RULES,
     **windows.RULES,
 }
@@ -41,12 +56,17 @@ def graph_of(program: TorchProgram, name: str, sizes: OpenSizes, on_unsupported:
 
 
 class _Scope:
-    """A graph that is walked: which value each of its tensors is, and of which tensor one is a view."""
+    """A graph that is walked: which value each of its tensors is, of which tensor one is a view, which are read, and
+    which hold the experts that a router chose."""
 
     def __init__(self, graph: TorchGraph) -> None:
         self.graph = graph
         self.names: dict[str, str] = {}
         self.bases: dict[str, str] = {}
+        self.choices = choices.expert_choices(graph)
+        self.chosen = choices.chosen(graph, self.choices)
+        self.read = {each for call in graph.calls for each in choices.tensors(call.arguments.values())}
+        self.read = self.read.union(graph.outputs) - self.choices
 
 
 class _Walk:
@@ -54,6 +74,7 @@ class _Walk:
         self.program, self.sizes, self.host = program, sizes, on_unsupported == "host"
         self.maker = GraphMaker()
         self.shared: dict[str, str] = {}
+        self.warnings: dict[str, None] = {}
         self.left = Counter(call.module for call in _calls(program.graph) if _is_named(call))
         self.parents = {path.rpartition(".")[0] for path in self.left} | {""}
 
@@ -78,7 +99,15 @@ class _Walk:
         values = {key: value for key, value in self.maker.values.items() if value.kind != "activation"}
         made = {each for node in self.maker.nodes for each in node.outputs}
         values = {key: value for key, value in values.items() if key not in made}
-        return Graph(name, tuple(self.maker.nodes), values, tuple(inputs), tuple(outputs), self.maker.hints)
+        return Graph(
+            name,
+            tuple(self.maker.nodes),
+            values,
+            tuple(inputs),
+            tuple(outputs),
+            self.maker.hints,
+            warnings=tuple(self.warnings),
+        )
 
     def _stored(self, scope: _Scope, tensor: str, own: StoredTensor) -> str:
         """The constant that a parameter or buffer is; of parameters that share memory one."""
@@ -138,9 +167,16 @@ class _Walk:
         names = [tensor for tensor in call.outputs if tensor]
         stated = tuple(self._facts(scope, tensor, tensor) for tensor in names)
         bound = BoundCall(
-            self.maker, call, scope.names, lambda key: self._number(scope, key), self._label(call), stated
+            self.maker,
+            call,
+            scope.names,
+            lambda key: self._number(scope, key),
+            self._label(call),
+            stated,
+            scope.read.__contains__,
+            not scope.chosen.isdisjoint(choices.tensors(call.arguments.values())),
         )
-        reads = [self._value(scope, each.name) for each in _tensors(call.arguments.values())]
+        reads = [self._value(scope, each) for each in choices.tensors(call.arguments.values())]
         results = self._results(bound, reads)
         if len(results) > len(names):
             bound.fail(f"makes {len(results)} results, but the program names {len(names)}")
@@ -149,14 +185,26 @@ class _Walk:
                 bound.fail(f"makes {list(self.maker.values[value].shape)}, but the program states {list(shape)}")
             if value:
                 scope.names[tensor] = value
+        for at, tensor in enumerate(names):
+            if tensor in scope.choices:
+                scope.names[tensor] = self._spread(bound, stated[at][0])
         self._track(scope, call, names)
+
+    def _spread(self, bound: BoundCall, shape: Shape) -> str:
+        """A router's choice as a constant, since where it falls is known at run time only."""
+        scores = bound.size(bound.tensor("self"))
+        experts = scores[bound.axis("dim", len(scores), -1)]
+        self.warnings.setdefault(choices.WARNING, None)
+        found = self.maker.constant(f"{bound.label}.experts", choices.spread(shape, experts).ravel(), "int64")
+        return bound.reshaped(found, shape, "experts.chosen")
 
     def _results(self, bound: BoundCall, reads: list[str]) -> tuple[str, ...]:
         """Values of the call's outputs, '' for those that no rule makes."""
         rule = RULES.get(bound.name) or RULES.get(_plain(bound.name))
         constant = all(self.maker.values[name].constant for name in reads)
         known = constant and all(self.maker.values[name].data is not None for name in reads)
-        if reads and constant and bound.name not in products.RULES and not (known and rule is not None):
+        folds = constant and bound.name not in products.RULES and not (known and rule is not None)
+        if reads and folds and not (bound.is_chosen and rule is not None):
             return self._stand_ins(bound, reads)
         if rule is None:
             return self._hosted(bound, reads)
@@ -193,7 +241,7 @@ class _Walk:
     def _track(self, scope: _Scope, call: TorchCall, names: list[str]) -> None:
         """Views share memory with what they are of; what is written into has a new value from then on."""
         name = call.op.partition(".")[0]
-        first = next((each.name for each in _tensors(call.arguments.values())), "")
+        first = next(choices.tensors(call.arguments.values()), "")
         base = scope.bases.get(first, first)
         if _plain(name) in _VIEWS and first:
             scope.bases.update(dict.fromkeys(names, base))
@@ -207,7 +255,7 @@ class _Walk:
     def _refuse_shared(self, scope: _Scope, call: TorchCall, first: str, base: str) -> None:
         """Raise ModelError where a view, or what a view is of, is read after a call has written into the other."""
         later = scope.graph.calls[scope.graph.calls.index(call) + 1 :]
-        read = {each.name for other in later for each in _tensors(other.arguments.values())} | {*scope.graph.outputs}
+        read = {each for other in later for each in choices.tensors(other.arguments.values())} | {*scope.graph.outputs}
         family = {tensor for tensor, of in scope.bases.items() if of == base} | {base}
         if (family - {first}) & read:
             raise ModelError(
@@ -244,17 +292,6 @@ def _calls(graph: TorchGraph) -> list[TorchCall]:
         found.append(call)
         for each in call.arguments.values():
             found.extend(_calls(each) if isinstance(each, TorchGraph) else [])
-    return found
-
-
-def _tensors(arguments: object) -> list[TensorName]:
-    """Every tensor that arguments name, in lists too."""
-    found: list[TensorName] = []
-    for each in arguments if hasattr(arguments, "__iter__") else ():
-        if isinstance(each, TensorName):
-            found.append(each)
-        elif isinstance(each, tuple):
-            found.extend(_tensors(each))
     return found
 
 

@@ -74,8 +74,8 @@ def _results(graph: Graph, node: GraphNode, inputs: Inputs, rebatch: Rebatch | N
         found.check_inputs(node, inputs)
     shapes = _unbaked(graph, node, found, rebatch) or _shapes(graph, node, inputs, found)
     constant = all(value is None or value.constant for value in inputs)
-    data = _data(node, inputs, found, shapes) if found is not None else ()
-    if found is None or not (constant or data):
+    data = _data(node, inputs, found, shapes) if found is not None and not found.at_run_time else ()
+    if found is None or found.at_run_time or not (constant or data):
         return tuple(GraphValue(name, shape, "activation") for name, shape in zip(node.outputs, shapes, strict=False))
     return _constants(node, inputs, found, shapes, data)
 

@@ -62,6 +62,7 @@ class OperatorFamily:
     known       contents known from shapes alone
     target      index of the input that bakes in the output shape (Reshape)
     statistics  inputs that are not parameters of the model
+    at_run_time what it makes is known only when the model runs, even of constants: nothing is folded
     source      the result is a constant of the model itself: its elements are parameters
     arity       inputs that must be there
     functions   meaning of the vector functions that its steps name, beside the common ones
@@ -86,6 +87,7 @@ class OperatorFamily:
     known: Callable[[GraphNode, Inputs], Array | None] | None = None
     target: int | None = None
     statistics: tuple[int, ...] = ()
+    at_run_time: bool = False
     source: bool = False
     arity: int = 1
     functions: Mapping[str, Meaning] = field(default_factory=dict)

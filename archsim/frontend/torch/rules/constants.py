@@ -16,7 +16,8 @@ _NAMES = ("value", "fill_value", "s")
 def filled(call: BoundCall) -> str:
     """One number everywhere."""
     number = next((call.number(key) for key in _NAMES if call.plain(key) is not None), _NUMBERS.get(call.name, 0.0))
-    return _made(call, np.full(call.shape, number) if prod(call.shape) <= SMALL_ELEMENTS else None)
+    like = [call.tensor("self")] if call.is_tensor("self") else []
+    return _made(call, np.full(call.shape, number) if call.maker.keeps(call.shape, like) else None)
 
 
 def numbers(call: BoundCall) -> str:
@@ -28,7 +29,7 @@ def numbers(call: BoundCall) -> str:
     count = max(0, ceil((end - start) / step))
     if (count,) != call.shape:
         call.fail(f"makes {count} numbers, but the program states {list(call.shape)}")
-    return _made(call, start + step * np.arange(count) if count <= SMALL_ELEMENTS else None)
+    return _made(call, start + step * np.arange(count) if call.maker.keeps(call.shape) else None)
 
 
 def diagonal(call: BoundCall) -> str:

@@ -112,6 +112,12 @@ def quotient(call: BoundCall) -> str:
     )
 
 
+def remainder(call: BoundCall) -> str:
+    """What a division leaves, with the sign of the divisor; of fmod with that of the dividend."""
+    first = call.operand("self", call.dtype)
+    return call.add("Mod", first, call.operand("other", call.dtype), fmod=int(call.name.startswith("fmod")))
+
+
 def power(call: BoundCall) -> str:
     """A power; either may be a number."""
     return call.add("Pow", call.operand("self", call.dtype), call.operand("exponent", call.dtype))
@@ -215,6 +221,8 @@ RULES = {
     "floor_divide": quotient,
     "true_divide": quotient,
     "pow": power,
+    "remainder": remainder,
+    "fmod": remainder,
     "rsqrt": inverse_root,
     "silu": silu,
     "gelu": gelu,

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from archsim.frontend.torch.bound import BoundCall
-from archsim.ops.kit.lookups import INDEX_TYPES
+from archsim.ops.kit.lookups import INDEX_TYPES, ROWS
 
 
 def embedding(call: BoundCall) -> str:
@@ -32,7 +32,7 @@ def index(call: BoundCall) -> str:
         if call.value(stated[axis]).dtype not in INDEX_TYPES:
             call.refuse(f"picks by {call.value(stated[axis]).dtype}; allowed {', '.join(INDEX_TYPES)}")
     if len(axes) == 1:
-        return call.add("Gather", source, stated[axes[0]], axis=axes[0])
+        return _rows(call, source, stated[axes[0]], axes[0])
     joined = call.reshaped(
         source, (*shape[: axes[0]], prod(shape[axes[0] : axes[-1] + 1]), *shape[axes[-1] + 1 :]), "rows"
     )
@@ -42,6 +42,14 @@ def index(call: BoundCall) -> str:
         scaled = call.add("Mul", found, stride, part="rows.first", dtype="int64")
         found = call.add("Add", scaled, stated[axis], part="rows.index", dtype="int64")
     return call.add("Gather", joined, found, axis=axes[0])
+
+
+def _rows(call: BoundCall, source: str, indices: str, axis: int) -> str:
+    """Rows of a table; of a constant one by a router's choice they are looked up when the model runs."""
+    data = call.value(indices).data
+    if data is None or not call.is_chosen or not call.value(source).constant or call.value(source).data is not None:
+        return call.add("Gather", source, indices, axis=axis)
+    return call.add(ROWS, source, indices, axis=axis, indices=tuple(int(row) for row in np.ravel(data)))
 
 
 def embedding_bag(call: BoundCall) -> str:

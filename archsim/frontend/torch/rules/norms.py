@@ -108,6 +108,14 @@ def norm(call: BoundCall) -> str:
     return _reduced(call, _NORMS[order], call.tensor("self"))
 
 
+def running(call: BoundCall) -> str:
+    """Sums of all elements of an axis up to each."""
+    source = call.cast(call.tensor("self"), call.dtype, "terms")
+    rank = len(call.size(source))
+    axis = call.maker.constant(f"{call.label}.axis", call.axis("dim", rank), "int64")
+    return call.add("CumSum", source, axis) if rank else source
+
+
 def _reduced(call: BoundCall, op: str, source: str) -> str:
     rank = len(call.size(source))
     if not rank:
@@ -129,6 +137,7 @@ RULES = {
     "log_softmax": softmax,
     "_log_softmax": softmax,
     **dict.fromkeys(_REDUCTIONS, reduction),
+    "cumsum": running,
     "linalg_vector_norm": norm,
     "norm": norm,
 }
