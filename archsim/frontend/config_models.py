@@ -9,6 +9,7 @@ from archsim.base.errors import ConfigError
 from archsim.frontend.configs.asked import ParameterValue
 from archsim.frontend.configs.fields import read_fields
 from archsim.frontend.configs.module_graph import ModuleGraph
+from archsim.frontend.convolutional.families import FAMILIES as CONVOLUTIONAL
 from archsim.frontend.decode_steps import DecodeSteps
 from archsim.frontend.recommendation.families import FAMILIES as RECOMMENDATION
 from archsim.frontend.transformers.families import ENCODER_DECODERS, WriteTransformer
@@ -16,7 +17,7 @@ from archsim.frontend.transformers.families import FAMILIES as TRANSFORMERS
 from archsim.frontend.transformers.run_shape import GENERATE, AskedShape
 from archsim.ir.graph import Graph
 
-FAMILIES: Mapping[str, WriteTransformer] = {**TRANSFORMERS, **RECOMMENDATION}
+FAMILIES: Mapping[str, WriteTransformer] = {**TRANSFORMERS, **CONVOLUTIONAL, **RECOMMENDATION}
 
 
 def read_model(

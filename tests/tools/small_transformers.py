@@ -67,6 +67,10 @@ SMALL: dict[str, dict[str, Any]] = {
         "model_type": "dit", "input_size": 8, "patch_size": 2, "in_channels": 4, "hidden_size": 64, "depth": 2,
         "num_heads": 4, "mlp_ratio": 1.5, "num_classes": 10,
     },
+    "swin": {
+        "model_type": "swin", "image_size": 44, "patch_size": 4, "embed_dim": 12, "depths": [2, 2], "num_heads": [3, 6],
+        "window_size": 4, "mlp_ratio": 2.0,
+    },
     "whisper": {
         "model_type": "whisper", "d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
         "decoder_attention_heads": 4, "encoder_ffn_dim": 96, "decoder_ffn_dim": 96, "num_mel_bins": 8,
@@ -77,13 +81,13 @@ SMALL: dict[str, dict[str, Any]] = {
         "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "n_positions": 16,
     },
 }  # fmt: skip
-WHOLE = ("bert", "dit", "vit")  # families without phases
+WHOLE = ("bert", "dit", "swin", "vit")  # families without phases
 ROWS = {"prompt": 8}
 
 
 def parameters(family: str) -> dict[str, int]:
     """Rows of a small run."""
-    return {} if family in ("dit", "vit") else ROWS
+    return {} if family in ("dit", "swin", "vit") else ROWS
 
 
 def written(folder: Path, family: str, **changes: Any) -> Path:

@@ -160,6 +160,10 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "dit": {"class_dropout_prob": 0.1, "learn_sigma": True},
     "bert": {"is_decoder": False, "add_cross_attention": False},
     "vit": {"pooler_act": "tanh", "pooler_output_size": 64, "encoder_stride": 16, "qkv_bias": True},
+    "swin": {
+        "hidden_size": 24, "num_layers": 2, "path_norm": True, "drop_path_rate": 0.1, "encoder_stride": 32,
+        "use_absolute_embeddings": False, "qkv_bias": True, "out_features": ["stage2"], "out_indices": [2],
+    },
     "whisper": {"is_encoder_decoder": True, "median_filter_width": 7, "scale_embedding": False},
     "t5": {
         "is_encoder_decoder": True, "is_decoder": False, "scale_decoder_outputs": False, "dense_act_fn": "gelu_new",

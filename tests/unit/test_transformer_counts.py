@@ -75,6 +75,16 @@ def test_vit_b16() -> None:
     assert load_model("vit_b16").parameters == 86_567_656  # as timm and torchvision count it
 
 
+def test_swin_t() -> None:
+    """Four stages of rows by 96 to 768 elements; a row attends to the 49 of its window."""
+    stages = [(56 * 56 >> 2 * at, 96 << at, depth) for at, depth in enumerate((2, 2, 6, 2))]
+    blocks = sum(depth * (rows * 12 * width * width + 2 * rows * 49 * width) for rows, width, depth in stages)
+    merging = sum(rows // 4 * 4 * width * 2 * width for rows, width, _ in stages[:-1])
+    found = load_model("swin_t")
+    assert found.macs == 56 * 56 * 96 * 3 * 4 * 4 + blocks + merging + 768 * 1000 == 4_490_566_656  # published: 4.5 G
+    assert found.parameters == 28_288_354  # as transformers, timm and torchvision count it
+
+
 def test_dit_xl_2() -> None:
     """Blocks over 256 patches, and what each makes of time and class."""
     rows, width = 256, 1152

@@ -42,8 +42,9 @@ NEUTRAL = frozenset((
     "repetition_penalty", "length_penalty", "diversity_penalty", "no_repeat_ngram_size", "bad_words_ids", "min_length",
     "encoder_no_repeat_ngram_size", "num_return_sequences", "output_scores", "return_dict_in_generate",
     "remove_invalid_values", "exponential_decay_length_penalty", "tf_legacy_loss", "cross_attention_hidden_size",
-    "summary_type", "summary_use_proj", "directionality", "pooler_fc_size", "pooler_num_attention_heads",
-    "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
+    "semantic_loss_ignore_index", "batch_norm_momentum", "drop_connect_rate", "drop_path_rate", "path_norm",
+    "stage_names", "out_features", "out_indices", "summary_type", "summary_use_proj", "directionality",
+    "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
 ))  # fmt: skip
 
 
@@ -143,6 +144,10 @@ class ConfigFields:
         """How many entries a mapping has; 0 where there is none."""
         value = self._value(key, {})
         return len(value) if isinstance(value, dict) else self.wrong(key, "a mapping")
+
+    def labels(self) -> int:
+        """How many classes a classifier has; 2 where the file says nothing, as transformers takes it."""
+        return self.count("id2label") or self.size("num_labels", 2)
 
     def architecture(self, default: str) -> str:
         """The class that the weights are of."""

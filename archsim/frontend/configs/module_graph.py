@@ -29,7 +29,9 @@ ACTIVATIONS: dict[str, tuple[str, dict[str, OperatorAttribute]]] = {
     "relu": ("Relu", {}),
     "tanh": ("Tanh", {}),
     "sigmoid": ("Sigmoid", {}),
+    "relu6": ("Clip", {}),
 }  # transformers.activations, by the names that ``hidden_act`` has there
+LIMITS = {"relu6": (0.0, 6.0)}  # of those that cut off
 MOST_NODES = 400_000
 ShapeRule = Callable[[GraphNode, Inputs], tuple[Shape, ...]]
 
@@ -148,7 +150,8 @@ class ModuleGraph:
     def activation(self, name: str, source: str, function: str) -> str:
         """One of ``ACTIVATIONS``."""
         op, attributes = ACTIVATIONS[function]
-        return self.add(op, name, source, **attributes)
+        limits = (self.numbers(f"{name}.limit_{at}", end, "float32") for at, end in enumerate(LIMITS.get(function, ())))
+        return self.add(op, name, source, *limits, **attributes)
 
     def embedding(self, name: str, indices: str, rows: int, width: int) -> str:
         """Rows of a table by indices that are an input: taken as uniform over the table, unless the user says else."""
@@ -178,6 +181,13 @@ class ModuleGraph:
         """The indices from ``start`` to before ``stop`` of one axis."""
         bounds = {"starts": start, "ends": stop, "axes": axis}
         given = (self.numbers(f"{name}.{key}", (value,)) for key, value in bounds.items())
+        return self.add("Slice", name, source, *given)
+
+    def every_other(self, name: str, source: str, axes: tuple[int, ...], first: tuple[int, ...], step: int) -> str:
+        """Of each of ``axes`` the indices from ``first`` on in steps of ``step``."""
+        ends = tuple(self.shape(source)[axis] for axis in axes)
+        bounds = {"starts": first, "ends": ends, "axes": axes, "steps": (step,) * len(axes)}
+        given = (self.numbers(f"{name}.{key}", values) for key, values in bounds.items())
         return self.add("Slice", name, source, *given)
 
     def reshape(self, name: str, source: str, *sizes: int) -> str:

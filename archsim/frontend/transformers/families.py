@@ -6,7 +6,20 @@ from collections.abc import Callable
 
 from archsim.frontend.configs.fields import ConfigFields
 from archsim.frontend.configs.module_graph import ModuleGraph
-from archsim.frontend.transformers import bert, deepseek, dit, gpt2, gpt_oss, llama, llava, mixtral, t5, vit, whisper
+from archsim.frontend.transformers import (
+    bert,
+    deepseek,
+    dit,
+    gpt2,
+    gpt_oss,
+    llama,
+    llava,
+    mixtral,
+    swin,
+    t5,
+    vit,
+    whisper,
+)
 from archsim.frontend.transformers.run_shape import AskedShape
 
 ENCODER_DECODERS = ("t5", "whisper")
@@ -30,6 +43,7 @@ FAMILIES: dict[str, WriteTransformer] = {
     "qwen2_moe": mixtral.qwen2_moe,
     "qwen3": llama.qwen3,
     "qwen3_moe": mixtral.qwen3_moe,
+    "swin": swin.swin,
     "t5": t5.t5,
     "vit": vit.vit,
     "whisper": whisper.whisper,

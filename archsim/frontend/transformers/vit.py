@@ -8,7 +8,6 @@ from archsim.frontend.transformers.encoder import EncoderForm, read_encoder, vit
 from archsim.frontend.transformers.run_shape import AskedShape
 
 CLASSIFIER, PLAIN = "ViTForImageClassification", "ViTModel"
-LABELS = 2  # that transformers takes where a file states none
 
 
 def vit(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
@@ -22,7 +21,7 @@ def vit(graph: ModuleGraph, fields: ConfigFields, asked: AskedShape) -> None:
     if named not in (CLASSIFIER, PLAIN):
         fields.wrong("architectures", f"{CLASSIFIER}, {PLAIN}")
     pooler = fields.size("pooler_output_size", form.width), fields.word("pooler_act", "tanh", ACTIVATIONS)
-    labels = fields.count("id2label") or fields.size("num_labels", LABELS)
+    labels = fields.labels()
     batch = asked.of_samples()
     pixels = graph.input("pixel_values", (batch, channels, side, side))
     with graph.module("vit"):

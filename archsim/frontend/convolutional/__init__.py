@@ -1,0 +1,1 @@
+"""Convolutional classifiers from the config.json that Hugging Face keeps beside their weights."""
