@@ -12,7 +12,7 @@
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast browser lint types contracts pythons yardstick bench replay laws chip-page docs clean
+.PHONY: demo test test-fast browser lint types contracts pythons yardstick bench replay laws chip-page models-page docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -69,6 +69,9 @@ docs: $(VENV)/.docs
 
 chip-page: $(VENV)/.dev
 	$(BIN)/python -m tests.tools.chip_page > docs/chip.md
+
+models-page: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.models_page > docs/models.md
 
 clean:
 	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis
