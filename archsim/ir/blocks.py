@@ -107,7 +107,7 @@ def _form(workload: Workload, sources: _Sources, at: int, layer: Layer) -> str:
     inputs = [_operand(workload, operand, _from(workload, sources, at, operand)) for operand in layer.inputs]
     output = _operand(workload, layer.output, ())
     roles = layer.m, layer.n, layer.k, layer.batch, layer.whole
-    rest = layer.steps, layer.guards, len(layer.fused), sorted(layer.attributes.items())
+    rest = layer.steps, layer.guards, layer.bounds, len(layer.fused), sorted(layer.attributes.items())
     return repr((layer.op, layer.kind, list(layer.dims.items()), inputs, output, roles, rest))
 
 

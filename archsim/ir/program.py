@@ -117,7 +117,7 @@ class Clip:
 @shared
 class CommandGuard:
     """Points of a command's extents take part only where sum(coefficient * index of a dim) + ``start`` is in
-    [0, ``length``): what of a window lies inside its tensor.
+    [0, ``length``): what of a window lies inside its tensor, which keys a row of queries sees.
     """
 
     terms: tuple[tuple[str, int], ...]
@@ -174,7 +174,8 @@ class MatmulNest:
 class Command:
     """One tile command. ``role`` is the tensor role others are charged for when they wait on it.
 
-    MATMUL: ``nest``, ``dtypes`` (inputs, weights); accumulates unless ``fresh`` holds (then starts from bias or 0).
+    MATMUL: ``nest``, ``dtypes`` (inputs, weights); accumulates unless ``fresh`` holds (then starts from bias or 0);
+    products outside its ``guards`` are 0, and none of the multiply-accumulates that count. They take their time.
     VECTOR: ``functions`` in order, ``passes`` (plain lane passes per element), ``slow`` (functions whose rate the chip
     states: exp, divide, sqrt, ...), ``dtypes`` (lane dtype,), ``guards``: the points that a reduction takes in.
     Elements = product of extents. ``mac`` multiplies in0 by in1 and adds up into out, from in2 (or 0) where ``fresh``
@@ -268,7 +269,8 @@ class PlacedTensor:
     """A named address range. ``shape``, ``strides`` (bytes) and ``origin`` (byte of the first element) are its layout.
 
     ``preloaded``: holds data at time 0. An element q stands for (q - ``zero``) * ``scale``. ``state``: some rows of it
-    do, and what it holds at the end lives on: nothing else lies there at any time.
+    do, and what it holds at the end lives on: nothing else lies there at any time. ``ragged``: some of it may never be
+    written and still be read, by commands whose guards leave it out.
     """
 
     name: str
@@ -284,11 +286,13 @@ class PlacedTensor:
     scale: float = 1.0
     zero: int = 0
     state: StateExtent | None = None
+    ragged: bool = False
 
 
 @shared
 class Ring:
-    """``slots`` x ``slot_bytes`` at ``base`` of ``memory``; ``scale`` and ``zero`` as of a Tensor; see the module."""
+    """``slots`` x ``slot_bytes`` at ``base`` of ``memory``; ``scale``, ``zero`` and ``ragged`` as of a tensor; see the
+    module."""
 
     name: str
     memory: str
@@ -302,6 +306,7 @@ class Ring:
     retain: int = 0
     scale: float = 1.0
     zero: int = 0
+    ragged: bool = False
 
     @property
     def size_bytes(self) -> int:

@@ -15,6 +15,7 @@ from typing import Literal
 from archsim.facts.dataflows.fold import Window
 from archsim.ir.functions import Functions, names
 from archsim.ir.indices import Indices
+from archsim.ir.inside import points_inside
 
 TensorKind = Literal["input", "weight", "activation", "output", "state"]
 
@@ -97,6 +98,21 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """Points of a layer's dims take part only where ``axis`` is 0 or more: causal t <= s + past is -t + s + past >= 0.
+
+    A point outside is in no sum, counts as minus infinity for a softmax and is nothing that a result holds.
+    """
+
+    axis: Axis
+
+    @property
+    def dims(self) -> frozenset[str]:
+        """The dims that it ties together."""
+        return frozenset(dim for dim, _ in self.axis.terms)
+
+
+@dataclass(frozen=True, slots=True)
 class VectorStep:
     """What is computed of each output element on its way out, in order: relu, sigmoid, add (with operand) ...
 
@@ -124,6 +140,8 @@ class Layer:
     kind 'host': runs on the host (``--on-unsupported host``).
     ``dims``: name -> extent. ``m, n, k, batch``: the part each dim plays in a matmul. ``whole``: dims that may not be
     tiled (softmax axis, LRN channels). Inputs are 0 outside their tensor; ``guards``: points that a reduction takes in.
+    ``bounds``: points that take part at all; elements of the output outside are never made, and nobody may count on
+    them.
     ``fused``: names of source nodes merged here; ``node``: source node name and operator for messages.
     """
 
@@ -142,13 +160,26 @@ class Layer:
     guards: tuple[Guard, ...] = ()
     fused: tuple[str, ...] = ()
     attributes: Mapping[str, object] = field(default_factory=dict)
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates: product of all dims of a matmul (padding counts), of the host what its layer states."""
+        """Multiply-accumulates inside the bounds of a matmul (padding counts), of the host what its layer states."""
+        if self.kind != "matmul" or not self.bounds:
+            return self.macs_dense
+        return points_inside(self.dims, [(bound.axis.terms, bound.axis.offset) for bound in self.bounds])
+
+    @property
+    def macs_dense(self) -> int:
+        """The same without bounds: the product of all dims of a matmul."""
         if self.kind == "host":
             return int(str(self.attributes.get("macs", 0)))
         return prod(self.dims.values()) if self.kind == "matmul" else 0
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether elements of the output lie outside the bounds, and are never made."""
+        return any(bound.dims <= {dim for axis in self.output.axes for dim, _ in axis.terms} for bound in self.bounds)
 
     @property
     def windows(self) -> tuple[Window, ...]:
@@ -201,5 +232,10 @@ class Workload:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of all layers."""
+        """Multiply-accumulates of all layers, inside their bounds."""
         return sum(layer.macs for layer in self.layers)
+
+    @property
+    def macs_dense(self) -> int:
+        """The same without bounds, as files are counted."""
+        return sum(layer.macs_dense for layer in self.layers)

@@ -4,6 +4,7 @@ Queries, keys and values are (batch, heads, rows, elements), or (batch, rows, he
 heads stated. Several heads of queries may share one of keys and values. Older keys and values come before the new ones.
 Where they lie in a state they stand among the keys and values, and attribute ``past`` says how many they are: query s
 then sees keys t <= s + past (``is_causal``). ONNX has no such attribute, and counts the inputs of before alone.
+Attribute ``window``: of these keys a row sees the last so many alone, its own among them; ONNX has none.
 An eighth input is a sink for each head of queries, see Softmax; ONNX has none.
 It is lowered as its parts (archsim/graph/passes/attention.py): products, softmax and what scales and masks between.
 """
@@ -17,6 +18,7 @@ import numpy as np
 from archsim.ir.graph import Array, GraphNode, Inputs, Shape
 from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.rounding import FUNCTION, Sums, growth
+from archsim.ops.kit.visible import Band
 
 QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, KEYS_THAT_COUNT, SINKS = range(8)
 
@@ -77,6 +79,7 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     sinks = inputs[SINKS] if len(inputs) > SINKS else None
     if sinks is not None and sinks.shape != (heads.shared * heads.queries,):
         node.fail(f"sinks {list(sinks.shape)}; allowed one for each of {heads.shared * heads.queries} heads")
+    band_of(node, heads)
     kept = heads.batch, heads.shared, heads.keys
     return (heads.result, (*kept, heads.width), (*kept, heads.out))[: max(1, len(node.outputs))]
 
@@ -85,6 +88,15 @@ def is_known(node: GraphNode, inputs: Inputs) -> bool:
     """Whether it is of a form that has parts."""
     given = [at < len(inputs) and inputs[at] is not None for at in (PAST_KEY, PAST_VALUE, KEYS_THAT_COUNT)]
     return given[0] == given[1] and not given[2] and not any(node.outputs[3:])
+
+
+def band_of(node: GraphNode, heads: Heads) -> Band | None:
+    """Which keys each row sees, None where all do; raises ModelError for a window that is none."""
+    window = node.integer("window", 0)
+    if window < 0 or (window and not node.integer("is_causal", 0)):
+        node.fail(f"window {window}; allowed 1 or more, with is_causal")
+    band = Band(heads.past, window)
+    return band if node.integer("is_causal", 0) and not band.is_all(heads.rows, heads.keys) else None
 
 
 def scale_of(node: GraphNode, heads: Heads) -> float:
@@ -120,8 +132,9 @@ def reference(node: GraphNode, *operands: Array | None) -> tuple[Array, ...]:
 
 
 def _masked(node: GraphNode, heads: Heads, operands: tuple[Array | None, ...], scores: Array) -> Array:
-    if node.integer("is_causal", 0):
-        scores = np.where(np.tri(heads.rows, heads.keys, heads.past, dtype=bool), scores, -np.inf)
+    band = band_of(node, heads)
+    if band is not None:
+        scores = np.where(band.mask(heads.rows, heads.keys), scores, -np.inf)
     mask = operands[MASK] if len(operands) > MASK else None
     if mask is None:
         return scores

@@ -22,6 +22,7 @@ from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.meaning import FunctionCall, Meaning
 from archsim.ops.kit.rounding import FUNCTION, Sums, growth
 from archsim.ops.kit.steps import step
+from archsim.ops.kit.visible import hidden
 
 PASSES = 5
 MASKED_ROWS = "masked_rows"
@@ -79,6 +80,7 @@ def lower(node: GraphNode, build: WorkloadBuilder) -> None:
 def reference(node: GraphNode, data: Array, sink: Array | None = None) -> tuple[Array, ...]:
     """exp(x - max) / sum, or x - max - log(sum)."""
     masked = node.number(MASKED_ROWS, 0.0) if MASKED_ROWS in node.attributes else None
+    data = hidden(node, data, -np.inf)
     return (_softmax(data, _axes(node, data.shape), node.op == "LogSoftmax", masked, sink).astype(data.dtype),)
 
 
@@ -89,6 +91,7 @@ def rounding(node: GraphNode, data: Array, sink: Array | None = None) -> Sums:
     of n, times p; log p by as much, and by its own magnitude.
     """
     axes = _axes(node, data.shape)
+    data = hidden(node, data, -np.inf)
     shares = _softmax(data, axes, False, 0.0 if MASKED_ROWS in node.attributes else None, sink)
     top, of_sink = np.max(data, axis=axes, keepdims=True), np.zeros(())
     if sink is not None:
@@ -124,7 +127,7 @@ def _over(log: bool) -> Meaning:
     def rows(call: FunctionCall) -> Array:
         masked = call.number(MASKED_ROWS, 0.0) if MASKED_ROWS in call.parameters else None
         sink = call.values[1] if len(call.values) > 1 else None
-        return _softmax(call.values[0], call.axes("over"), log, masked, sink)
+        return _softmax(call.inside_or(-np.inf), call.axes("over"), log, masked, sink)
 
     return rows
 

@@ -17,6 +17,7 @@ from math import ceil
 from archsim.base.errors import ProgramError
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest, streams_of
+from archsim.ir.inside import counted
 from archsim.ir.unroll import Step
 from archsim.sim.clock import ClockDomain
 from archsim.sim.protocols import CommandOutcome, CommandStreams, Demand, Execution, PlanFacts
@@ -93,7 +94,7 @@ class ArrayEngine(TileEngine):
             drain_end,
             self.storage.streams(demands, drain_end, self.clock),
             self.around.tally.bill([*actions, *memory_entries(demands)]),
-            fold.inner_actions["mac"],
+            fold.inner_actions["mac"] and counted(step),
             ceil(spec.rows * spec.cols * rate),
         )
 

@@ -12,14 +12,13 @@ from math import prod
 
 from archsim.base.errors import ProgramError
 from archsim.facts.vector_cost import vector_cycles
+from archsim.ir.inside import MAC, counted
 from archsim.ir.unroll import Step
 from archsim.sim.clock import ClockDomain
 from archsim.sim.protocols import CommandOutcome, CommandStreams, Execution, PlanFacts
 from archsim.sim.tally import CommandBill, TallyEntry, memory_entries
 from archsim.sim.tile_engine import EngineSurroundings, TileEngine, elements_of
 from archsim.spec.architecture import Vector
-
-MAC = "mac"  # the function whose every element is a multiply-accumulate
 
 
 @dataclass(slots=True)
@@ -89,5 +88,5 @@ class VectorEngine(TileEngine):
             cycles,
             self.storage.streams(demands, cycles, self.clock),
             self.around.tally.bill([*actions, *memory_entries(demands)]),
-            elements if command.function == MAC else 0,
+            counted(step) if command.function == MAC else 0,
         )

@@ -11,11 +11,12 @@ import numpy as np
 from archsim.base.arrays import AnyArray, BoolArray, IntArray
 from archsim.base.ragged import Items, alike, firsts, stretches
 from archsim.ir.columns import UNKNOWN, ProgramColumns, TokenColumns, identities, numbered
+from archsim.ir.inside import counting_guards
 from archsim.ir.program import Affine, Ring, When
 from archsim.sim.clock import ClockDomain
 from archsim.sim.compiled import layout as k
 from archsim.sim.given_up import UnsuitedError
-from archsim.sim.plans import OWN
+from archsim.sim.plans import OWN, guard_starts
 from archsim.sim.token_tables import TokenTables
 from archsim.spec.network import core_of, part_of
 
@@ -159,22 +160,24 @@ class PlanTexts:
         return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
     def _clips(self) -> IntArray:
-        """Rows of CLIPS, once for all commands with the same clips and extents in the same loops."""
+        """Rows of CLIPS, once for all commands with the same clips, guards and extents in the same loops."""
         columns, inside = self._columns, self._columns.inside[self._at]
         operands, _ = stretches(columns.operands[self._at], np.diff(columns.operands)[self._at])
         marks = self._part("clips")[operands]
         first = firsts(np.diff(columns.operands)[self._at])
-        chosen, kind = alike([inside, columns.shared("extents")[self._at]], [Items(first, [marks])])
+        chosen, kind = alike(
+            [inside, columns.shared("extents")[self._at], columns.shared("guards")[self._at]], [Items(first, [marks])]
+        )
         rows: list[tuple[int, int, int]] = []
         spans = []
         for at, path in zip(self._at[chosen].tolist(), inside[chosen].tolist(), strict=True):
             command, begin = columns.commands[at], len(rows)
             dims = [extent.dim for extent in command.extents]
-            for region in command.reads + command.writes:
-                for clip in region.clips:
-                    place = dims.index(clip.dim) if clip.dim in dims else k.NONE
-                    rows.append((place, len(self._affines), clip.length))
-                    self._affines.append(self._affine(clip.start, path))
+            clips = [clip for region in command.reads + command.writes for clip in region.clips]
+            for clip in (*clips, *guard_starts(command)):
+                place = dims.index(clip.dim) if clip.dim in dims else k.NONE
+                rows.append((place, len(self._affines), clip.length))
+                self._affines.append(self._affine(clip.start, path))
             spans.append((begin, len(rows)))
         self._set(k.CLIPS, spans, kind)
         return np.array(rows, dtype=np.int64).reshape(-1, 3)
@@ -214,7 +217,7 @@ class PlanTexts:
         family = numbered([facts.family if facts is not None else "" for facts in self._facts])[columns.queue[at]]
         setup = [command.nbytes if command.op == "SETUP" else 0 for command in columns.commands]
         plain = [columns.stated("op"), columns.stated("passes"), columns.stated("combine"), columns.reads]
-        plain += [numbered(setup), *map(columns.shared, ("nest", "dtypes", "slow", "extents"))]
+        plain += [numbered(setup), *map(columns.shared, ("nest", "dtypes", "slow", "extents", "guards"))]
         operand, kind = touched.operand, touched.kind
         parts = [numbered(map(attrgetter("operand"), columns.regions))]
         parts += [numbered(map(attrgetter("element_bytes"), columns.regions))]
@@ -235,7 +238,8 @@ class PlanTexts:
         nbytes = command.nbytes if command.op == "SETUP" else 0
         dims = tuple([extent.dim for extent in command.extents])
         stated = command.op, command.passes, command.combine, len(command.reads), nbytes
-        return *stated, tuple(operands), command.nest, command.dtypes, command.slow, dims
+        guards = tuple([(guard.terms, guard.length) for guard in counting_guards(command)])
+        return *stated, tuple(operands), command.nest, command.dtypes, command.slow, dims, guards
 
     def _check_keys(self) -> None:
         """Refuse commands whose plans follow from too much."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from archsim.ir.inside import counting_guards
 from archsim.ir.program import Clip, Command, Region
 from archsim.ir.unroll import Step
 from archsim.sim.stores import OperandStores
@@ -57,7 +58,7 @@ class EnginePlans(Generic[_Plan]):
         kept = step.kept
         clips = kept.get("clips")
         if clips is None:
-            clips = kept["clips"] = _clips(step.command)
+            clips = kept["clips"] = (*_clips(step.command), *guard_starts(step.command))
         key = (id(step.extents), step.fresh, *places)  # repetitions of equal extents share them
         if clips:
             key += tuple([bound for clip in clips for bound in _left(clip, step)])
@@ -90,7 +91,8 @@ class EnginePlans(Generic[_Plan]):
         writes = tuple([self._operand(step, region) for region in command.writes])
         kinds = self._shared.kinds
         dims = tuple(step.extents)
-        return kinds.setdefault((*what, command.combine, dims, reads, writes), len(kinds))
+        guards = tuple([(guard.terms, guard.length) for guard in counting_guards(command)])
+        return kinds.setdefault((*what, command.combine, dims, guards, reads, writes), len(kinds))
 
     def _operand(self, step: Step, region: Region) -> tuple[Any, ...]:
         store = self._stores.store(step, region)
@@ -103,6 +105,12 @@ class EnginePlans(Generic[_Plan]):
 
 def _clips(command: Command) -> tuple[Clip, ...]:
     return tuple([clip for region in (*command.reads, *command.writes) for clip in region.clips])
+
+
+def guard_starts(command: Command) -> tuple[Clip, ...]:
+    """Where the guards begin that its multiply-accumulates follow from, each as a clip of no extent and no length:
+    what such a one leaves tells one start from another."""
+    return tuple([Clip("", guard.start, 0) for guard in counting_guards(command)])
 
 
 def _left(clip: Clip, step: Step) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from types import MappingProxyType
+from typing import NamedTuple
 
 from archsim.facts.dataflows import catalogue
 from archsim.ir.activity import combining
@@ -22,8 +23,10 @@ from mapper.cost.chip_rates import drain_steps
 from mapper.cost.partial_sums import ways
 from mapper.lower.frame import Frame
 from mapper.lower.lookups import dims_lookup
-from mapper.lower.tile_moves import moves, repeats, tiles
+from mapper.lower.tile_moves import joint_tiles, moves, repeats, tiles
 from mapper.problem.array_axes import array_shape
+from mapper.problem.bounded import Trims, coupled
+from mapper.problem.geometry import Counts as TileNumbers
 from mapper.problem.geometry import tiles_of
 from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan
 from mapper.problem.problem import nest_of
@@ -156,24 +159,55 @@ def _each(frame: Frame, plan: OperandPlan, memory: str) -> int:
     return (min(problem.copies(plan), having) if memory in spread.shared else having) // problem.different(plan)
 
 
-def _tiles(frame: Frame, dims: tuple[str, ...], depth: int) -> Iterator[tuple[dict[str, int], int, str]]:
-    """(extents, how often, whether it starts a reduction) over the tiles below ``depth`` loops.
+def _tiles(
+    frame: Frame, dims: tuple[str, ...], depth: int, trims: Trims = ()
+) -> Iterator[tuple[dict[str, int], int, str]]:
+    """(extents, how often, whether it starts a reduction) over the tiles below ``depth`` loops; those that bounds leave
+    nothing of are no tiles. ``trims``: what they leave out.
 
-    That is FIRST where it starts the whole, FRESH where it starts one core's share of it, '' elsewhere.
+    It is FIRST where it starts the whole, FRESH where it starts one core's share of it, '' elsewhere.
     """
-    cut, extents = frame.cut(depth), frame.dims
-    per_dim = []
-    for dim in dims:
-        reach = frame.reach(dim)
-        starts, sizes = (each.tolist() for each in tiles_of(extents[dim], cut.get(dim, extents[dim]), reach))
-        kinds = (FIRST if not start else "" if start % reach else FRESH for start in starts)
-        per_dim.append(list(Counter(zip(sizes, kinds, strict=True)).items()))
     reductions = set(dims) - set(frame.problem.operand(OUT).dims)
-    for combo in product(*per_dim):
-        entry = {dim: size for dim, ((size, _), _) in zip(dims, combo, strict=True)}
-        begun = {kind for dim, ((_, kind), _) in zip(dims, combo, strict=True) if dim in reductions}
+    groups = coupled(trims, dims)
+    tied = {dim for group in groups for dim in group}
+    choices = [_alone(frame, dim, depth) for dim in dims if dim not in tied]
+    choices += [_jointly(frame, trims, group, depth) for group in groups]
+    for combo in product(*choices):
+        found = {dim: each for chosen, _ in combo for dim, each in chosen.items()}
+        begun = {found[dim].kind for dim in reductions}
         fresh = "" if "" in begun else FRESH if FRESH in begun else FIRST
-        yield entry, prod(times for _, times in combo), fresh
+        yield {dim: found[dim].size for dim in dims}, prod(times for _, times in combo), fresh
+
+
+class DimTile(NamedTuple):
+    """A tile of one dim: its size, and whether it starts a reduction."""
+
+    size: int
+    kind: str
+
+
+TileChoices = list[tuple[dict[str, DimTile], int]]  # tiles of some dims, and how often there are such
+
+
+def _alone(frame: Frame, dim: str, depth: int) -> TileChoices:
+    extent = frame.dims[dim]
+    starts, sizes = tiles_of(extent, frame.cut(depth).get(dim, extent), frame.reach(dim))
+    return [({dim: tile}, times) for tile, times in Counter(_dim_tiles(frame, dim, starts, sizes)).items()]
+
+
+def _jointly(frame: Frame, trims: Trims, group: tuple[str, ...], depth: int) -> TileChoices:
+    joint = joint_tiles(frame, trims, group, depth)
+    each = [_dim_tiles(frame, dim, joint.starts[dim], joint.extents[dim]) for dim in group]
+    rows = Counter(zip(*each, strict=True))
+    return [
+        (dict(zip(group, row, strict=True)), times) for row, times in rows.items() if all(tile.size for tile in row)
+    ]
+
+
+def _dim_tiles(frame: Frame, dim: str, starts: TileNumbers, sizes: TileNumbers) -> list[DimTile]:
+    reach = frame.reach(dim)
+    pairs = zip(starts.tolist(), sizes.tolist(), strict=True)
+    return [DimTile(size, FIRST if not start else "" if start % reach else FRESH) for start, size in pairs]
 
 
 def _stream(
@@ -195,7 +229,7 @@ def _array(
     array = next(part for part in architecture.arrays if part.name == problem.unit)
     layer, shape = problem.layer, array_shape(array, dtypes["inputs"], dtypes["weights"])
     nest = nest_of(layer, array.dataflow)
-    for extents, times, fresh in _tiles(frame, tuple(problem.dims), len(frame.loops)):
+    for extents, times, fresh in _tiles(frame, tuple(problem.dims), len(frame.loops), frame.trims):
         fold = catalogue.get(array.dataflow).fold(nest, extents, shape, accumulate=not fresh)
         for action, count in fold.inner_actions.items():
             counts[array.name, action] += count * times
@@ -257,7 +291,8 @@ def _commands(
     passes: int,
     slow: tuple[str, ...],
 ) -> None:
-    for extents, times, _ in _tiles(frame, dims, depth):
+    trims = frame.trims if len(dims) == len(frame.problem.dims) else frame.trims_of(frame.problem.operand(OUT))
+    for extents, times, _ in _tiles(frame, dims, depth, trims):
         elements = prod(extents.values())
         counts[unit, "lane_ops"] += elements * passes * times
         for name in slow:

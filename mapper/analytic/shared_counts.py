@@ -71,7 +71,7 @@ def _content(frame: Frame) -> tuple[Hashable, ...]:
     problem, layer = frame.problem, frame.problem.layer
     stored = [(name, place.strides, place.shape) for name, place in frame.stored.items()]
     steps = drain_steps(layer)[:2]
-    nest = (layer.batch, layer.m, layer.n, layer.k, problem.windows, tuple(layer.dims.items()))
+    nest = (layer.batch, layer.m, layer.n, layer.k, problem.windows, tuple(layer.dims.items()), layer.bounds)
     return (
         *(problem.engine, problem.unit, problem.vector, problem.spread, problem.accumulates),
         *(tuple(problem.dims.items()), nest, steps),

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archsim.spec.architecture import Architecture
+from mapper.cost.bounded_share import moved_share
 from mapper.cost.tile_shares import Geometry, GroupCuts, Shares, TapCuts, geometry, tap_cuts
 from mapper.problem.constraints import FREE, Rules
 from mapper.problem.cuts import Cut, cuts, striped, tapped
@@ -237,6 +238,8 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
         elif of.some_move:
             moves = moves * of.moving_trips
         inside = inside | of.moves if of.some_move else inside
+    left = moved_share(grid.problem, plan, grid.cuts, above)
+    filled, touched = filled * left, touched * left
     slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(())
     beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
     run, held = grid.slots(plan, above)

@@ -19,6 +19,7 @@ from mapper.cost.chip_rates import ChipCosts, drain_steps
 from mapper.cost.dram_contention import behind, brought_before, paced, together
 from mapper.cost.grid import Flow, Reals, Traffic
 from mapper.cost.latency import PINS, Terms, largest, latency_terms
+from mapper.cost.least_work import least_work
 from mapper.cost.partial_sums import WAYS, adding, adding_bytes, spared_bytes
 from mapper.cost.slowdown import NONE, Slowdown
 from mapper.cost.unit_cycles import Work, joined_work
@@ -48,8 +49,12 @@ class Costs:
     def bound(self) -> Reals:
         """Reference cycles that no run can undercut."""
         flows = {plan.name: _spared(plan, self.flows[plan.name]) for plan in self.problem.operands}
+        done = self.done
+        if self.problem.layer.bounds:
+            done = least_work(self.problem, self.chip, done)
+            flows = {name: flow._replace(first=np.zeros(flow.first.shape)) for name, flow in flows.items()}
         counts = self._at_memories(flows, flows)
-        return np.ceil(largest(latency_terms(self.problem, self.chip, self.done, flows, counts).cycles) - 1e-6)
+        return np.ceil(largest(latency_terms(self.problem, self.chip, done, flows, counts).cycles) - 1e-6)
 
     @property
     def floor(self) -> float:

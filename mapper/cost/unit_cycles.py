@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mapper.cost.bounded_share import work_share
 from mapper.cost.chip_rates import STREAMS, ChipCosts, drain_steps, folds, vector_times
 from mapper.cost.grid import Grid, Reals
 from mapper.problem.operands import OUT
@@ -115,8 +116,11 @@ def work(grid: Grid, chip: ChipCosts, dtypes: Mapping[str, str], feasible: NDArr
         array = _array(problem, chip, dtypes, values, needed)
     vector = _vector(problem, chip, values, needed) if problem.vector else (zero, zero, zero)
     blocked = np.where(feasible, 0.0, np.inf)
-    units = (array[0] + blocked, array[1], array[2], vector[0], vector[1], vector[2])
-    return Work(*units, array[3], _commands(problem, values))
+    left = work_share(problem, grid.cuts)
+    drained = work_share(problem, grid.cuts, outputs=True) if problem.engine == "array" else left
+    units = (array[0] * left + blocked, array[1], array[2], vector[0] * drained, vector[1], vector[2])
+    edge = {name: count * left for name, count in array[3].items()}
+    return Work(*units, edge, _commands(problem, values))
 
 
 def _commands(problem: Problem, values: _Values) -> Reals:

@@ -1,6 +1,7 @@
 """Memories that hold numbers: exact elements byte by byte, or one real number per address.
 
-Both know what was written: reading what nobody wrote is an ExecutionError.
+Both know what was written: reading what nobody wrote is an ExecutionError. Of a ragged store it is allowed, and gives
+what no result can pass for its own: 0x55 in every byte, no number among real ones.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in ("int8", "u
 
 
 QUOTIENT = 2.0**40
+UNWRITTEN = 0x55  # of every byte that nothing has written
 
 
 class UnwrittenError(Exception):
@@ -68,12 +70,12 @@ class ExactMemory:
 
     def __init__(self, size_bytes: int) -> None:
         """All bytes unwritten."""
-        self._bytes = np.zeros(size_bytes, np.uint8)
+        self._bytes = np.full(size_bytes, UNWRITTEN, np.uint8)
         self._written = np.zeros(size_bytes, bool)
 
     def raw(self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
         """Elements as they are stored; raises UnwrittenError."""
-        if not self._marks(store, shape, offset, strides).all():
+        if not store.ragged and not self._marks(store, shape, offset, strides).all():
             raise UnwrittenError
         return np.ndarray(shape, DTYPES[store.dtype], self._bytes.data, offset, strides)
 
@@ -124,12 +126,12 @@ class RealMemory:
 
     def __init__(self, size_bytes: int, kind: np.dtype[Any]) -> None:
         """All unwritten; ``kind``: single or double precision."""
-        self._cells = np.zeros(size_bytes, kind)
+        self._cells = np.full(size_bytes, np.nan, kind)
         self._written = np.zeros(size_bytes, bool)
 
     def raw(self, store: Store, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
         """Numbers as they are stored; raises UnwrittenError."""
-        if not np.ndarray(shape, bool, self._written.data, offset, strides).all():
+        if not store.ragged and not np.ndarray(shape, bool, self._written.data, offset, strides).all():
             raise UnwrittenError
         return self._view(shape, offset, strides)
 

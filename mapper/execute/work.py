@@ -12,6 +12,7 @@ import numpy as np
 from archsim.base.errors import ProgramError
 from archsim.ir.footprint import clip
 from archsim.ir.functions import Function
+from archsim.ir.inside import guarded_operand
 from archsim.ir.program import Affine, CommandGuard, Region
 from archsim.ir.streams import lookups, rows_of
 from archsim.ir.unroll import Step
@@ -100,7 +101,7 @@ class Work:
         total = self._product(step, first, second, groups)
         order = (*groups.batch, *groups.rows, *groups.columns)
         out = self._block(target, step, order, True, _whole(step))
-        total = total.reshape(out.shape)
+        total = _guarded(step, target, order, total.reshape(out.shape))
         if not step.fresh:
             total = out.read() + total
         elif (name := _BIAS[step.command.op]) in regions:
@@ -128,8 +129,9 @@ class Work:
         found = self._block(region, step, dims, False, _whole(step))
         sizes = tuple(prod(step.extents[dim] for dim in part) for part in parts)
         raw = found.read()
-        values = raw.astype(np.float32 if self.exact else raw.dtype).reshape(sizes)
-        return np.asarray(values - found.place.store.zero) if self.exact and found.place.store.zero else values
+        values = raw.astype(np.float32 if self.exact else raw.dtype)
+        values = values - found.place.store.zero if self.exact and found.place.store.zero else values
+        return _guarded(step, region, dims, values).reshape(sizes)
 
     # vector functions
 
@@ -150,6 +152,8 @@ class Work:
                     f"{step.where} of {step.queue}: '{function.name}' does not fit its operands: {error}"
                 ) from None
         assert result is not None
+        if inside is not None and all(dim in kept for guard in command.guards for dim, _ in guard.terms):
+            result = np.where(inside, result, 0.0)
         order = tuple(dim for dim in dims if dim in kept)
         out = self._block(target, step, order, True, _whole(step))
         out.write_real(_without(np.asarray(result), reduced, dims, step).reshape(out.shape))
@@ -213,6 +217,13 @@ def _inside(guards: tuple[CommandGuard, ...], step: Step, dims: tuple[str, ...])
             index = index + coefficient * np.arange(step.extents[dim]).reshape(shape)
         masks.append((index >= 0) & (index < guard.length))
     return np.asarray(reduce(np.logical_and, masks))
+
+
+def _guarded(step: Step, region: Region, dims: tuple[str, ...], values: Array) -> Array:
+    """Values of an operand, one axis for each of ``dims``, which are 0 where a guard of its extents leaves them out."""
+    guards = [each for each in step.command.guards if guarded_operand(step.command, each) == region.operand]
+    inside = _inside(tuple(guards), step, dims)
+    return values if inside is None else np.where(inside, values, np.zeros((), values.dtype))
 
 
 def _arguments(function: Function, result: Array | None, values: dict[str, Array]) -> tuple[Array, ...]:

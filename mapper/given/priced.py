@@ -20,6 +20,7 @@ from mapper.cost.unit_cycles import work
 from mapper.lower.collisions import slowdown
 from mapper.lower.frame import Frame
 from mapper.lower.tile_moves import repeats, totals
+from mapper.problem.bounded import share
 from mapper.problem.core_partition import of_core
 from mapper.problem.cuts import Cut
 from mapper.problem.operands import OperandPlan
@@ -72,10 +73,11 @@ def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
     depth, sliding = _depth(frame, plan)
     sizes = [_cell(part.size(frame.tiles(depth))) for part in parts]
     moved, again = totals(frame, plan, depth, sliding), repeats(frame, plan, depth)
+    left = share(frame.trims_of(plan), frame.dims, frame.cut(depth))
     return Traffic(
         slot=prod(sizes, start=_cell(1)),
-        filled=_cell(moved.filled * again),
-        touched=_cell((moved.filled if plan.beyond else moved.touched) * again),
+        filled=_cell(moved.filled * again * left),
+        touched=_cell((moved.filled if plan.beyond else moved.touched) * again * left),
         first=_cell(moved.first),
         moves=_cell(moved.tiles * again),
         slides=np.array(sliding),

@@ -52,7 +52,14 @@ def layer_rings(
             yield Ring(
                 made.name, made.memory, made.address, slot.slot_bytes, slot.slots, role, plan.dtype,
                 queues[wrote][made.writer], _queues(queues[read], made.readers), retain, scale, zero,
+                _is_ragged(frame, plan),
             )  # fmt: skip
+
+
+def _is_ragged(frame: Frame, plan: OperandPlan) -> bool:
+    """Whether tiles of an operand may hold elements that bounds leave unmade: results on their way, of which a larger
+    tile is taken than those that filled it."""
+    return frame.problem.layer.is_ragged and plan.operand in (OUT, ACC)
 
 
 def _queues(of_cores: Sequence[str], readers: tuple[int, ...]) -> tuple[str, ...]:
@@ -154,4 +161,5 @@ def scratch(
                 (slot.slot_bytes // plan.element_bytes,),
                 (plan.element_bytes,),
                 scale=numbers[ACC][0],
+                ragged=_is_ragged(frame, plan),
             )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from archsim.ir.program import Extent
 from mapper.lower.frame import Frame
+from mapper.problem.bounded import Trims
 from mapper.problem.geometry import Component
 
 
@@ -16,10 +17,7 @@ class FirstTurn(Frame):
         """Nothing moves on."""
         return ()
 
-    def extent(self, dim: str, depth: int) -> Extent:
-        """A dim's extent of a whole tile, which is the first of all."""
-        return Extent(dim, self.tiles(depth)[dim])
-
-    def part_extent(self, part: Component, depth: int, skip: int, name: str) -> Extent:
-        """Positions of a component (less ``skip`` kept ones) in a whole tile."""
-        return Extent(name, part.size(self.tiles(depth)) - skip)
+    def part_extent(self, part: Component, depth: int, skip: int, trims: Trims) -> Extent:
+        """Positions of a component (less ``skip`` kept ones) in a whole tile, the first of all."""
+        ends = [end.const for end in self.ends(part, depth, trims)]
+        return Extent(part.name, min([part.size(self.tiles(depth)) - skip, *ends]))

@@ -9,8 +9,10 @@ from itertools import product
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.program import Affine, Clip, CommandGuard, Extent, LoopEdge, Region, When
+from archsim.ir.workload import Bound
 from archsim.ir.workload import Guard as LayerGuard
 from mapper.cost.chip_rates import Outer
+from mapper.problem.bounded import Trims, trims
 from mapper.problem.geometry import Component, components, slot_padding, slot_sizes
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import Problem
@@ -78,6 +80,24 @@ class Frame:
         return found
 
     @cached_property
+    def trims(self) -> Trims:
+        """What the layer's bounds leave out of its tiles."""
+        return trims(self.problem.layer)
+
+    def trims_of(self, plan: OperandPlan) -> Trims:
+        """The same of an operand's tiles. Cores that have other parts of a dim may share a tile that it does not move:
+        then it is as if each had all of them."""
+        if not self.trims:
+            return ()
+        apart = frozenset(loop.dim for loop in self.loops[: self.spread]) - plan.dims
+        own = [trim for trim in self.trims if trim.dim in plan.dims]
+        tied = {dim for trim in own for dim in (trim.dim, *trim.others)}
+        bound = [part for part in self.parts[plan.name] if any(dim in tied for dim, _ in part.terms)]
+        if any(len(part.terms) > 1 or part.terms[0][1] != 1 or part.clip is not None for part in bound):
+            return ()
+        return tuple([trim.whole(apart, self.problem.layer.dims) for trim in own])
+
+    @cached_property
     def parts(self) -> dict[str, tuple[Component, ...]]:
         """Components of every operand."""
         return {plan.name: components(plan.axes, plan.shape, self.problem.layer.dims) for plan in self.problem.operands}
@@ -142,13 +162,14 @@ class Frame:
             self._edges[key] = tuple([LoopEdge("first" if kind == "first" else "last", var) for var in timed])
         return self._edges[key]
 
-    def extent(self, dim: str, depth: int) -> Extent:
-        """A dim's clamped extent below ``depth`` loops."""
+    def extent(self, dim: str, depth: int, plan: OperandPlan | None = None) -> Extent:
+        """A dim's clamped extent below ``depth`` loops, of a command that has all dims, or those of one operand."""
         part = Component(0, ((dim, 1),), 1, 0, None)
-        return self.part_extent(part, depth, 0, dim)
+        return self.part_extent(part, depth, 0, self.trims if plan is None else self.trims_of(plan))
 
-    def part_extent(self, part: Component, depth: int, skip: int, name: str) -> Extent:
-        """Clamped positions of a component (less ``skip`` kept ones) below ``depth`` loops."""
+    def part_extent(self, part: Component, depth: int, skip: int, trims: Trims) -> Extent:
+        """Clamped positions of a component (less ``skip`` kept ones) below ``depth`` loops, where bounds leave these
+        ``trims`` of it."""
         cut, dims, choices = self.cut(depth), self.dims, []
         for dim, coef in part.terms:
             options = [(cut.get(dim, dims[dim]), Affine(0))]
@@ -163,7 +184,27 @@ class Frame:
         for combo in product(*choices):
             covered = part.size(dict(zip(names, [size for size, _ in combo], strict=True)))
             sums.append(_sum([start for _, start in combo], covered - skip))
-        return Extent(name, sums[0].const, (*sums[1:], *self._emptied(part, depth, sums[0].const)))
+        ends = self.ends(part, depth, trims)
+        return Extent(part.name, sums[0].const, (*sums[1:], *self._emptied(part, depth, sums[0].const), *ends))
+
+    def ends(self, part: Component, depth: int, trims: Trims) -> Iterator[Affine]:
+        """Where tiles of a component of one dim end since ``trims`` leave nothing of it beyond."""
+        for trim in trims:
+            if part.terms != ((trim.dim, 1),):
+                continue
+            dim = trim.dim
+            begins = [self.starts({name: step}, depth) for name, step in ((dim, -1), *trim.falling)]
+            start = _sum([Affine(0, terms) for terms in begins], trim.offset)
+            for ends in product(*(self._ends(other, step, depth) for other, step in trim.rising)):
+                yield _sum([start, *ends], 0)
+
+    def _ends(self, dim: str, step: int, depth: int) -> list[Affine]:
+        """What the last index of a tile of ``dim`` may be at most, ``step`` times: by each loop that holds it."""
+        found = [Affine(step * (self.dims[dim] - 1))]
+        for at, loop in enumerate(self.loops[:depth]):
+            if loop.dim == dim:
+                found.append(Affine(step * (loop.tile - 1), self.starts({dim: step}, at + 1)))
+        return found
 
     def _emptied(self, part: Component, depth: int, size: int) -> Iterator[Affine]:
         """Nothing, not even filter taps, of tiles behind the end of a dim, of which its last core may have fewer."""
@@ -228,6 +269,14 @@ class Frame:
         """A layer's guard on the points of a tile below ``depth`` loops."""
         start = Affine(guard.axis.offset, self.starts(dict(guard.axis.terms), depth))
         return CommandGuard(guard.axis.terms, start, guard.length)
+
+    def bound(self, bound: Bound, depth: int) -> CommandGuard:
+        """A layer's bound on the points of a tile below ``depth`` loops."""
+        tiles = self.tiles(depth)
+        start = Affine(bound.axis.offset, self.starts(dict(bound.axis.terms), depth))
+        highest = bound.axis.offset + sum(max(step, 0) * (self.dims[dim] - 1) for dim, step in bound.axis.terms)
+        terms = tuple([(dim, step) for dim, step in bound.axis.terms if tiles[dim] > 1])
+        return CommandGuard(terms, start, highest + 1)
 
     def _slides(self, operand: str, part: Component, depth: int) -> bool:
         above, sliding = self.keeps.get(operand, (0, False))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from archsim.ir.functions import Function
-from archsim.ir.program import Command, MatmulNest, Region, Token
+from archsim.ir.program import Command, CommandGuard, MatmulNest, Region, Token
 from mapper.cost.chip_rates import drain_steps
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, unit_engine
@@ -86,6 +86,7 @@ def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
         writes=(frame.dims_region(acc, "acc" if on_array else "out", depth),),
         nest=MatmulNest(layer.m, layer.n, layer.k, layer.batch, frame.problem.windows) if on_array else None,
         fresh=frame.edges("first", acc_depth, depth),
+        guards=tuple([frame.bound(bound, depth) for bound in layer.bounds]),
         dtypes=dtypes if on_array else (frame.problem.operand(OUT).dtype,),
         functions=() if on_array else (MAC,),
         passes=0 if on_array else 1,
@@ -116,7 +117,7 @@ def _drain(frame: Frame, depth: int) -> Item:
         role="outputs",
         waits=(*_shared(on_array, Token(f"{summed}.full")), *waits),
         signals=(*_shared(on_array, Token(f"{summed}.free")), *signals),
-        extents=tuple(frame.extent(dim, depth) for dim in _output_dims(frame)),
+        extents=tuple(frame.extent(dim, depth, frame.problem.operand(OUT)) for dim in _output_dims(frame)),
         reads=(replace(frame.dims_region(acc, "in0", depth), store=summed),),
         writes=(out,),
         dtypes=(frame.problem.operand(OUT).dtype,),
@@ -130,6 +131,13 @@ def _drain(frame: Frame, depth: int) -> Item:
 def _output_dims(frame: Frame) -> tuple[str, ...]:
     moving = frame.problem.operand(OUT).dims
     return tuple(dim for dim in frame.problem.dims if dim in moving)
+
+
+def _guards(frame: Frame, depth: int) -> tuple[CommandGuard, ...]:
+    """The points of a vector layer's tile that take part."""
+    layer = frame.problem.layer
+    inside = [frame.guard(guard, depth) for guard in layer.guards]
+    return tuple([*inside, *(frame.bound(bound, depth) for bound in layer.bounds)])
 
 
 def _vector(frame: Frame, depth: int) -> Item:
@@ -148,7 +156,7 @@ def _vector(frame: Frame, depth: int) -> Item:
         writes=(out,),
         dtypes=(frame.problem.operand(OUT).dtype,),
         functions=functions,
-        guards=tuple(frame.guard(guard, depth) for guard in frame.problem.layer.guards),
+        guards=_guards(frame, depth),
         passes=passes,
         slow=slow,
     )

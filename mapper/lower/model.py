@@ -78,6 +78,7 @@ class Lowering:
         self.base = {name: base_of(workload, name) for name in workload.tensors}
         self.lives = lifetimes(workload, self.base)
         self.hosted = host_written(workload, self.base)
+        self.ragged = {self.base[layer.output.tensor] for layer in workload.layers if layer.is_ragged}
         uses = ((self.base[op.tensor], op.role) for layer in workload.layers for op in layer.inputs)
         self.roles = {name: role for name, role in uses if role == "tables"}
 
@@ -262,6 +263,7 @@ class Lowering:
             stored.origin,
             *self.options.numbers.get(name, PLAIN),
             StateExtent(tensor.state.past, tensor.state.axis) if tensor.state is not None else None,
+            name in self.ragged,
         )
 
     def _placements(self, tensors: Iterable[StoredTensor]) -> tuple[Placement, ...]:

@@ -71,7 +71,7 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Lo
 def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:
     slide_dim = frame.loops[depth - 1].dim if kept else ""
     return tuple(
-        frame.part_extent(part, depth, kept if slide_dim in dict(part.terms) else 0, part.name)
+        frame.part_extent(part, depth, kept if slide_dim in dict(part.terms) else 0, frame.trims_of(plan))
         for part in frame.parts[plan.name]
         if part.has_extent
     )

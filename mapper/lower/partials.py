@@ -63,7 +63,7 @@ def _move(frame: Frame, depth: int, number: int) -> Command:
         op="MOVE",
         layer=frame.name,
         role="partials",
-        extents=tuple(frame.part_extent(p, depth, 0, p.name) for p in frame.parts[ACC] if p.has_extent),
+        extents=tuple(frame.part_extent(p, depth, 0, frame.trims_of(acc)) for p in frame.parts[ACC] if p.has_extent),
         reads=(source,),
         writes=(replace(target, store=frame.ring(SUM)),),
         combine="add" if number else "",

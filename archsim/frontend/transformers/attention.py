@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.frontend.transformers.run_shape import RunShape
 from archsim.ir.graph import OperatorAttribute
@@ -46,18 +44,16 @@ def causal_attention(
             graph.cut(f"{name}_{part}_window", rows, ROWS_AXIS, first, run.keys)
             for part, rows in zip(("key", "value"), every, strict=True)
         ]
-    if run.rows > 1 and 0 < form.window < run.keys - first:
-        mask = _window_mask(graph, run, first, form.window)
-        return graph.add("Attention", name, query, *every, *_behind(form, mask), **form.attributes())
     return seen_before(graph, name, run.rows, run.past - first, (query, *every), form, bias)
 
 
 def seen_before(
     graph: ModuleGraph, name: str, rows: int, past: int, parts: tuple[str, ...], form: AttentionForm, bias: str = ""
 ) -> str:
-    """Every row sees itself and all rows before it, of which ``past`` are older than the first; ``parts``: queries,
-    keys and values."""
-    causal: dict[str, OperatorAttribute] = {"is_causal": 1, **({"past": past} if past else {})} if rows > 1 else {}
+    """Every row sees itself and, within the form's window, all rows before it, of which ``past`` are older than the
+    first; ``parts``: queries, keys and values."""
+    band = {"past": past, "window": form.window if form.window <= past + rows - 1 else 0}
+    causal = {"is_causal": 1, **{key: value for key, value in band.items() if value}} if rows > 1 else {}
     return graph.add("Attention", name, *parts, *_behind(form, bias), **form.attributes(), **causal)
 
 
@@ -80,16 +76,3 @@ def appended(graph: ModuleGraph, run: RunShape, name: str, new: str) -> str:
     batch, heads, _, width = graph.shape(new)
     state = graph.state(f"{name}_cache", (batch, heads, run.context, width), ROWS_AXIS, run.past)
     return graph.add("Append", f"{name}_append", state, new, axis=ROWS_AXIS, past=run.past)
-
-
-def _window_mask(graph: ModuleGraph, run: RunShape, first: int, window: int) -> str:
-    """Whether a row sees a key: row - window < key <= row; (rows, keys), made of numbers once for all layers."""
-    name = f"window_{window}"
-    if graph.made(name):
-        return name
-    rows = np.arange(run.past, run.keys).reshape(-1, 1)
-    with graph.top():
-        row, start = graph.numbers(f"{name}.rows", rows), graph.numbers(f"{name}.starts", rows - window)
-        keys = graph.numbers(f"{name}.keys", np.arange(first, run.keys))
-        behind = graph.add("GreaterOrEqual", f"{name}.behind", row, keys)
-        return graph.add("And", name, behind, graph.add("Less", f"{name}.near", start, keys))

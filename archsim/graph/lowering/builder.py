@@ -15,12 +15,13 @@ from archsim.graph.lowering.reading import InputReading, by_stride, read_all
 from archsim.graph.lowering.tensors import ConstantContent, Tensors
 from archsim.graph.passes.fuse import folds_shift
 from archsim.ir.graph import Graph, GraphNode, GraphValue, Shape
-from archsim.ir.workload import Guard, Layer, Operand, VectorStep, ViewNode
+from archsim.ir.workload import Bound, Guard, Layer, Operand, VectorStep, ViewNode
 from archsim.ops.kit.access import DimSplits, LogicalAccess, at, rename, substitute
 from archsim.ops.kit.builder import NO_PARTS, SPATIAL, LayerKind, LayerParts
 from archsim.ops.kit.catalogue import find
 from archsim.ops.kit.layout import LogicalLayout, dense
 from archsim.ops.kit.steps import join, requantise
+from archsim.ops.kit.visible import bounds_of
 
 
 class LayerBuilder:
@@ -141,6 +142,7 @@ class LayerBuilder:
                 guards=tuple(Guard(substitute(guard.axis, splits), guard.length) for guard in guards),
                 fused=tuple(other.name for other in node.fused),
                 attributes=_attributes(node),
+                bounds=tuple(Bound(substitute(bound.axis, splits)) for bound in bounds_of(node, reads, write)),
             )
         )
 

@@ -1,7 +1,8 @@
 """Takes attention apart: into the products of queries and keys and of shares and values, with softmax between them.
 
 Heads of queries that share keys and values read them in place, by one more axis along which keys and values do not
-move. Parts are called after the node: NAME.scores, NAME.softmax and NAME.context.
+move. Parts are called after the node: NAME.scores, NAME.softmax and NAME.context. Causal attention has no mask: its
+parts say which keys a row sees (archsim/ops/kit/visible.py), and compute nothing of the others.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from archsim.ops.attention import (
     SINKS,
     VALUE,
     Heads,
+    band_of,
     heads_of,
     is_known,
     scale_of,
 )
+from archsim.ops.kit.visible import VISIBLE, VISIBLE_A
 
 AFTER = ("alias",)
 BEFORE = ("product_scale",)
@@ -44,6 +47,8 @@ class _Parts:
         self.pieces, self.producers, self.node = pieces, producers, node
         shapes = tuple(pieces.shape(name) if name else None for name in node.inputs)
         self.heads: Heads = heads_of(node, shapes)
+        band = band_of(node, self.heads)
+        self.band: tuple[int, ...] | None = None if band is None else tuple(band)
 
     def make(self) -> None:
         """Enter them."""
@@ -53,9 +58,9 @@ class _Parts:
         key = self._with_older("key", self._by_heads(KEY, "kv"), PAST_KEY, 1)
         value = self._with_older("value", self._by_heads(VALUE, "kv"), PAST_VALUE, 2)
         turned = self._add("Transpose", "keys", self._grouped("key", key, 1), perm=(0, 1, 2, 4, 3))
-        scores = self._masked(self._capped(self._add("MatMul", "scores", query, turned)))
-        shares = self._add("Softmax", "softmax", scores, *self._sinks(), axis=-1, masked_rows=0)
-        context = self._add("MatMul", "context", shares, self._grouped("value", value, 1))
+        scores = self._masked(self._capped(self._scored("MatMul", "scores", query, turned)))
+        shares = self._scored("Softmax", "softmax", scores, *self._sinks(), axis=-1, masked_rows=0)
+        context = self._within("MatMul", "context", VISIBLE_A, shares, self._grouped("value", value, 1))
         self._out(context)
 
     def _sinks(self) -> tuple[str, ...]:
@@ -64,6 +69,16 @@ class _Parts:
             return ()
         sizes = (1, self.heads.shared, self.heads.queries, 1, 1)
         return (self._reshaped("sinks", self.node.inputs[SINKS], *sizes),)
+
+    def _scored(self, op: str, part: str, *inputs: str, **attributes: int | tuple[int, ...]) -> str:
+        """A node that has a number for each row and each key that it sees."""
+        return self._within(op, part, VISIBLE, *inputs, **attributes)
+
+    def _within(self, op: str, part: str, key: str, *inputs: str, **attributes: int | tuple[int, ...]) -> str:
+        """A node that says, where some rows do not see all keys, which they see."""
+        if self.band is not None:
+            attributes[key] = self.band
+        return self._add(op, part, *inputs, output="", **attributes)
 
     def _add(self, op: str, part: str, *inputs: str, output: str = "", **attributes: int | tuple[int, ...]) -> str:
         return self.pieces.add(op, f"{self.node.name}.{part}", *inputs, output=output, **attributes)
@@ -100,16 +115,14 @@ class _Parts:
         node, cap = self.node, self.node.number("softcap", 0.0)
         scale = scale_of(node, self.heads)
         factor = self.pieces.constant(f"{node.name}.scale.number", scale / cap if cap else scale, "float32")
-        scaled = self._add("Mul", "scale", scores, factor)
+        scaled = self._scored("Mul", "scale", scores, factor)
         if not cap:
             return scaled
         top = self.pieces.constant(f"{node.name}.cap.number", cap, "float32")
-        return self._add("Mul", "cap", self._add("Tanh", "tanh", scaled), top)
+        return self._scored("Mul", "cap", self._scored("Tanh", "tanh", scaled), top)
 
     def _masked(self, scores: str) -> str:
         heads, node = self.heads, self.node
-        if node.integer("is_causal", 0):
-            scores = self._kept("causal", self._causal(), scores)
         if len(node.inputs) <= MASK or not node.inputs[MASK]:
             return scores
         mask = node.inputs[MASK]
@@ -117,24 +130,9 @@ class _Parts:
         groups = (1, 1) if sizes[1] == 1 else (heads.shared, heads.queries)
         mask = self._reshaped("mask.groups", mask, sizes[0], *groups, sizes[2], sizes[3])
         if self.producers.elements(node.inputs[MASK]) == "bool":
-            return self._kept("mask", mask, scores)
-        return self._add("Add", "mask", scores, mask)
-
-    def _causal(self) -> str:
-        """Whether a row of queries sees a key: (rows, keys)."""
-        heads, numbers = self.heads, self.pieces.constant
-        ranges = []
-        for part, start, size in (("rows", heads.past, heads.rows), ("keys", 0, heads.keys)):
-            ends = (numbers(f"{self.node.name}.{part}.{at}", value) for at, value in
-                    (("from", start), ("to", start + size), ("by", 1)))  # fmt: skip
-            ranges.append(self._add("Range", f"{part}.numbers", *ends))
-        rows = self._reshaped("rows.column", ranges[0], heads.rows, 1)
-        return self._add("GreaterOrEqual", "sees", rows, ranges[1])
-
-    def _kept(self, part: str, test: str, scores: str) -> str:
-        """Scores where a test holds, else minus infinity."""
-        nothing = self.pieces.constant(f"{self.node.name}.{part}.else", float("-inf"), "float32")
-        return self._add("Where", part, test, scores, nothing)
+            nothing = self.pieces.constant(f"{node.name}.mask.else", float("-inf"), "float32")
+            return self._scored("Where", "mask", mask, scores, nothing)
+        return self._scored("Add", "mask", scores, mask)
 
     def _out(self, context: str) -> None:
         heads, out = self.heads, self.node.outputs[0]

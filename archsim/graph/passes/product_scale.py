@@ -12,6 +12,7 @@ from archsim.graph.passes.manager import PassOptions
 from archsim.graph.pieces import Pieces
 from archsim.graph.producers import Producers
 from archsim.ir.graph import Graph, GraphNode
+from archsim.ops.kit.visible import VISIBLE
 
 AFTER = ("alias",)
 BEFORE = ("fuse",)
@@ -26,8 +27,10 @@ def run(graph: Graph, options: PassOptions) -> Graph:
             continue
         out = node.outputs[0]
         pieces.gone.add(node.name)
-        plain = pieces.add("MatMul", node.name, *operands, output=pieces.free(f"{out}.unscaled"))
-        pieces.add("Mul", f"{node.name}.scale", plain, pieces.constant(f"{out}.scale", scale, "float32"), output=out)
+        unscaled, factor = pieces.free(f"{out}.unscaled"), pieces.constant(f"{out}.scale", scale, "float32")
+        plain = pieces.add("MatMul", node.name, *operands, output=unscaled, **node.attributes)
+        seen = {key: value for key, value in node.attributes.items() if key == VISIBLE}
+        pieces.add("Mul", f"{node.name}.scale", plain, factor, output=out, **seen)
     return pieces.done()
 
 

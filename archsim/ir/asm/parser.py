@@ -202,6 +202,7 @@ class _Parser:
             "origin": KeywordClause("origin", lambda c: c.integer("the byte of the first element")),
             "preloaded": KeywordClause("preloaded", _flag),
             "state": KeywordClause("state", _state),
+            "ragged": KeywordClause("ragged", _flag),
         }
         values = read_clauses(cursor, table, ("in", "at", "bytes", "dtype", "role", "shape"))
         values.setdefault("strides", dense_strides(values["shape"], values["dtype"]))
@@ -213,6 +214,7 @@ class _Parser:
             **_place("slot_bytes"),
             "slots": KeywordClause("slots", lambda c: c.integer("a number of slots")),
             "retain": KeywordClause("retain", lambda c: c.integer("bytes to retain")),
+            "ragged": KeywordClause("ragged", _flag),
             "writer": KeywordClause("writer", self._queue_name),
             "readers": KeywordClause("readers", self._queue_names),
         }

@@ -68,7 +68,7 @@ def _tensor(tensor: PlacedTensor) -> str:
         text += f" strides {list(tensor.strides)}"
     if tensor.origin:
         text += f" origin {tensor.origin}"
-    text += _numbers(tensor) + (" preloaded" if tensor.preloaded else "")
+    text += _numbers(tensor) + (" preloaded" if tensor.preloaded else "") + (" ragged" if tensor.ragged else "")
     if tensor.state is None:
         return text
     return f"{text} state length {tensor.state.length}" + (f" axis {tensor.state.axis}" if tensor.state.axis else "")
@@ -87,7 +87,7 @@ def _ring(ring: Ring) -> str:
     )
     if ring.retain:
         text += f" retain {ring.retain}"
-    text += _numbers(ring)
+    text += _numbers(ring) + (" ragged" if ring.ragged else "")
     text += f" writer {quote(ring.writer)}"
     return text + (f" readers {', '.join(map(quote, ring.readers))}" if ring.readers else "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from archsim.base.errors import ModelError, nearest
+from archsim.ir.check.ragged import check_bounds, check_ragged
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Tensor, View, Workload
 
 ROLES = ("inputs", "weights", "outputs", "tables", "kv")
@@ -26,7 +27,9 @@ def check_workload(workload: Workload) -> None:
         for operand in (*layer.inputs, layer.output):
             _check_operand(layer, operand, workload)
         _check_parts(layer)
+        check_bounds(layer)
     _check_order(workload)
+    check_ragged(workload)
 
 
 def _check_tensor(name: str, tensor: Tensor, workload: Workload) -> None:

@@ -45,6 +45,7 @@ from archsim.ir.forms.fields import (
 from archsim.ir.program import Affine, MatmulNest
 from archsim.ir.workload import (
     Axis,
+    Bound,
     Guard,
     Layer,
     Operand,
@@ -61,6 +62,7 @@ from archsim.spec.nodes import FileNode, parse
 
 SCHEMA = "archsim.einsums/1"
 KINDS = ("matmul", "vector", "copy", "host")
+COMPARISONS = ("<=", ">=", "<", ">")
 
 
 def workload_to_yaml(workload: Workload) -> str:
@@ -158,6 +160,7 @@ def _layer_form(layer: Layer) -> dict[str, Any]:
         "steps": [_step_text(step) for step in layer.steps],
         "whole": OneLineList(layer.whole),
         "guards": [_guard_text(guard) for guard in layer.guards],
+        "bounds": [_bound_text(bound) for bound in layer.bounds],
         "fused": OneLineList(layer.fused),
         "attributes": json.dumps(dict(layer.attributes)) if layer.attributes else "",
     }
@@ -187,6 +190,7 @@ def _layer(fields: MappingFields) -> Layer:
         whole=fields.texts("whole"),
         steps=tuple(phrase_of(node, at, _step) for node, at in fields.items("steps")),
         guards=tuple(phrase_of(node, at, lambda c: _guard(c, dims)) for node, at in fields.items("guards")),
+        bounds=tuple(phrase_of(node, at, lambda c: _bound(c, dims)) for node, at in fields.items("bounds")),
         fused=fields.texts("fused"),
         attributes=attributes,
     )
@@ -220,6 +224,30 @@ def _guard(cursor: WordCursor, dims: dict[str, int]) -> Guard:
     index = read_affine(cursor, CommandScope(tuple(dims), (), {}, ()))
     cursor.keyword(("of",), "the length of the axis")
     return Guard(Axis(index.terms, index.const), cursor.integer("the length of an axis"))
+
+
+def _bound_text(bound: Bound) -> str:
+    """``t <= s + 5``: what is taken off on the left."""
+    left = tuple([(dim, -coefficient) for dim, coefficient in bound.axis.terms if coefficient < 0])
+    right = tuple([term for term in bound.axis.terms if term[1] > 0])
+    return f"{affine_text(Affine(0, left))} <= {affine_text(Affine(bound.axis.offset, right))}"
+
+
+def _bound(cursor: WordCursor, dims: dict[str, int]) -> Bound:
+    """``t <= s + 5``, with any of <=, <, >= and > between two sums of dims."""
+    scope = CommandScope(tuple(dims), (), {}, ())
+    left = read_affine(cursor, scope)
+    sign = next((mark for mark in COMPARISONS if cursor.accept(mark)), "")
+    if not sign:
+        cursor.fail(f"one of {' '.join(COMPARISONS)}")
+    right = read_affine(cursor, scope)
+    less, more = (left, right) if sign in ("<=", "<") else (right, left)
+    terms: dict[str, int] = {}
+    for side, direction in ((less, -1), (more, 1)):
+        for dim, coefficient in side.terms:
+            terms[dim] = terms.get(dim, 0) + direction * coefficient
+    strict = 1 if sign in ("<", ">") else 0
+    return Bound(Axis(tuple((dim, step) for dim, step in terms.items() if step), more.const - less.const - strict))
 
 
 def _step_text(step: VectorStep) -> str:

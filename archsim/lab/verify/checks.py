@@ -20,6 +20,7 @@ from archsim.ir.graph import ValueFormat
 from archsim.ir.program import Program
 from archsim.ir.workload import Layer, Workload
 from archsim.lab.run.job import Progress
+from archsim.lab.verify.inside import Inside
 from archsim.lab.verify.judge import EqualJudge, NearJudge, VerifyJudge
 from archsim.lab.verify.numbered import NumberedModel, VerifyOptions
 from archsim.lab.verify.observe import ExecutionObserver, differences
@@ -79,7 +80,7 @@ def check_exact(
     program = compiled(quantised.elements)
     say("running the quantised model in NumPy")
     values = model.held | reference.quantised(model.graph, quantised, model.inputs)
-    judge = EqualJudge(_expected(model, values, quantised.as_stored), NUMPY)
+    judge = EqualJudge(_expected(model, values, quantised.as_stored), NUMPY, Inside(model.lowered.workload))
     made = VerifyCheck(kinds, NUMPY, EQUAL, asked.interleavings)
     loaded = _loaded(
         model, quantised.contents, lambda tensor: quantised.as_stored(tensor, values[model.lowered.values[tensor]])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from archsim.graph.lowering.lower import LoweredModel
 from archsim.graph.numeric.contents import from_memory, to_memory
 from archsim.graph.numeric.rough import UNITS, Rough, rough
+from archsim.lab.verify.inside import Inside
 from archsim.lab.verify.numbered import Array, NumberedModel
 from archsim.lab.verify.observe import ObservedResult, differences, is_flat
 from archsim.lab.verify.outcome import VerifyRow
@@ -34,15 +36,17 @@ class VerifyJudge(Protocol):
 
 
 class EqualJudge:
-    """Every element is equal. ``expected``: by tensor in memory order; ``references``: who says so."""
+    """Every element is equal. ``expected``: by tensor in memory order; ``references``: who says so; ``inside``: which
+    elements are made."""
 
-    def __init__(self, expected: Mapping[str, Array], reference: str) -> None:
+    def __init__(self, expected: Mapping[str, Array], reference: str, inside: Inside) -> None:
         """See the class."""
-        self._expected, self._reference = expected, reference
+        self._expected, self._reference, self._inside = expected, reference, inside
 
     def row(self, found: ObservedResult, executed: Mapping[str, Array]) -> VerifyRow:
         """One result."""
         expected = self._expected[found.tensor]
+        found = replace(found, values=self._inside.of(found.tensor, found.values, expected))
         error, different, apart = differences(found.values, expected)
         return as_row(found, expected, error, different, math.inf if apart else 0.0, self._reference)
 
@@ -66,6 +70,7 @@ class NearJudge:
         self._model, self._values, self._references = model, values, references
         self._numbers, self._theirs = numbers, theirs
         self._tensors = model.lowered.workload.tensors
+        self._inside = Inside(model.lowered.workload)
         self._first = first_tensors(model.lowered)
         self._settled = {name: values[name] for name in (*model.graph.inputs, *self._first) if name in values}
         self._judged: dict[tuple[str, bool], Rough] = {}
@@ -76,6 +81,7 @@ class NearJudge:
         copied = self._first.get(value, found.tensor) != found.tensor
         tensor = self._tensors[found.tensor]
         expected = to_memory(tensor, self._values[value])
+        found = replace(found, values=self._inside.of(found.tensor, found.values, expected))
         error, different, _ = differences(found.values, expected)
         said = self._said_with(value)
         judged = self._judged.get((value, copied)) or self._made(value, copied, said)
@@ -88,7 +94,7 @@ class NearJudge:
             with np.errstate(invalid="ignore"):
                 passed_on = ours.value - judged.value
             passed_on = np.where(np.isfinite(passed_on), passed_on, 0.0)
-            wanted = expected + to_memory(tensor, passed_on)
+            wanted = expected + self._inside.of(found.tensor, to_memory(tensor, passed_on), np.zeros(()))
             share = min(share, largest_share(found.values, wanted, to_memory(tensor, ours.error + theirs)))
         return as_row(found, expected, error, different, share, self._references[value])
 

@@ -41,6 +41,10 @@ class FunctionCall:
         named = self.parameters.get(key, ())
         return tuple(self.dims.index(dim) for dim in named) if isinstance(named, tuple) else ()
 
+    def inside_or(self, value: float) -> Array:
+        """The first value at points that take part, ``value`` at others."""
+        return self.values[0] if self.inside is None else np.where(self.inside, self.values[0], value)
+
     def along(self, key: str, function: Callable[[Array], Array]) -> Array:
         """``function`` of the first value with the extents that ``key`` names joined into one last axis."""
         axes = self.axes(key)
@@ -59,9 +63,7 @@ def reducing(ufunc: Any, identity: float) -> Meaning:
     def apply(call: FunctionCall) -> Array:
         if len(call.values) > 1:
             return np.asarray(reduce(ufunc, call.values))
-        value = call.values[0]
-        if call.inside is not None:
-            value = np.where(call.inside, value, identity)
+        value = call.inside_or(identity)
         return np.asarray(ufunc.reduce(value, axis=call.reduced, keepdims=True)) if call.reduced else value
 
     return apply

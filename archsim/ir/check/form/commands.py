@@ -111,7 +111,7 @@ _BELONGS = {
     "fresh": ("MATMUL", "VECTOR"),
     "dtypes": ("MATMUL", "VECTOR"),
     "functions": ("VECTOR",),
-    "guards": ("VECTOR",),
+    "guards": ("MATMUL", "VECTOR"),
     "passes": ("VECTOR",),
     "slow": ("VECTOR",),
     "flops": ("HOST",),

@@ -11,6 +11,7 @@ from archsim.ir.check.form.commands import MOVES
 from archsim.ir.check.form.declarations import known_name
 from archsim.ir.columns import ProgramColumns, numbered
 from archsim.ir.dtypes import element_range
+from archsim.ir.inside import guarded_operand
 from archsim.ir.program import Command, MatmulNest, PlacedTensor, Ring
 
 StoresByName = Mapping[str, PlacedTensor | Ring]
@@ -30,6 +31,7 @@ def check_numbers(columns: ProgramColumns) -> None:
 
 def _check_command(command: Command, stores: StoresByName, what: str) -> None:
     _check_extents(command, what)
+    _check_guards(command, what)
     if command.op in MOVES:
         _check_move(command, stores, what)
     elif command.op == "MATMUL" or command.function == "mac":
@@ -134,8 +136,14 @@ def _check_functions(command: Command, what: str) -> None:
         for key, value in function.parameters:
             for dim in value if isinstance(value, tuple) else ():
                 known_name(dim, dims, f"{what}: '{key}' of function '{function.name}' names an unknown extent")
+
+
+def _check_guards(command: Command, what: str) -> None:
+    dims = [extent.dim for extent in command.extents]
     for guard in command.guards:
         for dim, _ in guard.terms:
             known_name(dim, dims, f"{what}: a guard names an unknown extent")
         if guard.length < 1:
             raise ProgramError(f"{what}: a guard admits {guard.length} indices; allowed 1 or more")
+        if command.op == "MATMUL" and guarded_operand(command, guard) is None:
+            raise ProgramError(f"{what}: a guard ties extents that no operand has together; allowed those of one")

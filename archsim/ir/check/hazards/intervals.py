@@ -30,7 +30,7 @@ from archsim.ir.check.hazards.accesses import (
     pairs_within,
 )
 from archsim.ir.check.hazards.bytes import meet, missing_byte
-from archsim.ir.check.hazards.states import held_at_start, is_state, states
+from archsim.ir.check.hazards.states import held_at_start, is_state, ragged, states
 from archsim.ir.check.tokens.clocks import Clocks
 from archsim.ir.check.tokens.run import HappensBefore
 from archsim.ir.program import PlacedTensor, Ring
@@ -73,7 +73,7 @@ def leave_open(
         around = groups.high[two] - sizes[store] > groups.low[one]
         reused[one[filled & other & rings[store] & around]] = True
     unsure |= (groups.kind == READS) & states(items)[groups.store]
-    unsure &= ~loaded[groups.store]
+    unsure &= ~(loaded | ragged(items))[groups.store]
     return OpenGroups(np.concatenate(races), np.flatnonzero(reused), np.flatnonzero(unsure))
 
 

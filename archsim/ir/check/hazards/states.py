@@ -19,6 +19,11 @@ def states(items: Sequence[PlacedTensor | Ring]) -> BoolArray:
     return np.array([is_state(item) for item in items], dtype=np.bool_)
 
 
+def ragged(items: Sequence[PlacedTensor | Ring]) -> BoolArray:
+    """Which of some stores may be read where nobody has written."""
+    return np.array([item.ragged for item in items], dtype=np.bool_)
+
+
 def is_state(item: PlacedTensor | Ring) -> bool:
     """Whether a store is a state."""
     return isinstance(item, PlacedTensor) and item.state is not None
