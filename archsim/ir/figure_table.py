@@ -49,6 +49,7 @@ class RunQuantities:
     macs_array: int
     macs_vector: int
     macs_host: int
+    macs_executed: int
     peak: Fraction
     peak_used: Fraction
     energy_j: float
@@ -65,6 +66,11 @@ class RunQuantities:
     def macs(self) -> int:
         """On all engines and the host."""
         return self.macs_array + self.macs_vector + self.macs_host
+
+    @property
+    def macs_dense(self) -> int:
+        """Of the model without bounds; of a Program given as text those that it did."""
+        return self.workload.macs_dense if self.workload is not None else self.macs
 
     @property
     def samples(self) -> int:
@@ -297,6 +303,16 @@ FIGURES = FigureTable((
     ResultFigure(
         "macs_host", "MACs on the host", "MAC", "Multiply-accumulates on the host.",
         lambda run: run.macs_host, type=int, since=SECOND,
+    ),
+    ResultFigure(
+        "macs_dense", "MACs without bounds", "MAC",
+        "Multiply-accumulates of the model if no bound (causal attention, a window) left any out.",
+        lambda run: run.macs_dense, type=int, since=SECOND,
+    ),
+    ResultFigure(
+        "macs_executed", "MACs in tiles", "MAC",
+        "Multiply-accumulates of all tiles as they ran, those that a bound leaves out of a tile among them.",
+        lambda run: run.macs_executed, type=int, since=SECOND,
     ),
     ResultFigure(
         "utilization", "utilization, of the best peak", RATIO, "MACs on arrays over cycles x the best peak.",

@@ -163,11 +163,14 @@ class Layer:
     bounds: tuple[Bound, ...] = ()
 
     @property
+    def points(self) -> int:
+        """Points of the dims inside all bounds."""
+        return points_inside(self.dims, [(bound.axis.terms, bound.axis.offset) for bound in self.bounds])
+
+    @property
     def macs(self) -> int:
         """Multiply-accumulates inside the bounds of a matmul (padding counts), of the host what its layer states."""
-        if self.kind != "matmul" or not self.bounds:
-            return self.macs_dense
-        return points_inside(self.dims, [(bound.axis.terms, bound.axis.offset) for bound in self.bounds])
+        return self.points if self.kind == "matmul" else self.macs_dense
 
     @property
     def macs_dense(self) -> int:

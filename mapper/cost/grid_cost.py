@@ -122,10 +122,10 @@ class Costs:
     @property
     def _operations_pj(self) -> float:
         """Of what the units do, which is the same in all cells: MACs on the array or in lanes, and passes over the
-        outputs."""
+        outputs. Of layers with bounds what lies inside them."""
         problem, energy = self.problem, self.chip.energy_pj
         outputs = prod(size for dim, size in problem.layer.dims.items() if dim not in problem.groups["K"])
-        volume = prod(problem.layer.dims.values())
+        volume = problem.layer.points
         passes, _, _ = drain_steps(problem.layer)
         lanes = energy.get((problem.vector, "lane_ops"), 0.0)
         if not problem.accumulates:

@@ -20,8 +20,13 @@ Terms = list[tuple[str, int]]
 def einsum_of(layer: Layer, bits: Mapping[str, int] | None = None) -> Einsum:
     """The einsum of a matmul layer: operands a, b and out; ``bits`` of their values (8 where not given).
 
-    Raises MappingError for a layer that is no matmul, or of which a coordinate is a sum of more than two dims.
+    Raises MappingError for a layer that is no matmul, that has bounds, since a LoopTree has all points of its dims, or
+    of which a coordinate is a sum of more than two dims.
     """
+    if layer.bounds:
+        raise MappingError(
+            f"layer '{layer.name}' ({layer.op}) has bounds, and a LoopTree has none; pass another --search"
+        )
     if layer.kind != "matmul":
         raise MappingError(f"layer '{layer.name}' ({layer.op}) is no matmul, so it is no einsum of two operands")
     widths = bits or {}

@@ -17,7 +17,11 @@ class FirstTurn(Frame):
         """Nothing moves on."""
         return ()
 
+    @property
+    def trims(self) -> Trims:  # type: ignore[override]
+        """A whole tile: what bounds leave of the first one says nothing of the others."""
+        return ()
+
     def part_extent(self, part: Component, depth: int, skip: int, trims: Trims) -> Extent:
         """Positions of a component (less ``skip`` kept ones) in a whole tile, the first of all."""
-        ends = [end.const for end in self.ends(part, depth, trims)]
-        return Extent(part.name, min([part.size(self.tiles(depth)) - skip, *ends]))
+        return Extent(part.name, part.size(self.tiles(depth)) - skip)

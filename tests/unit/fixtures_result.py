@@ -57,6 +57,8 @@ def make_result(layers: int = 60, with_activity: bool = True) -> Result:
             "macs_array": macs - VECTOR_MACS,
             "macs_vector": VECTOR_MACS,
             "macs_host": 0,
+            "macs_dense": macs,
+            "macs_executed": macs,
             "utilization": macs / (total * PEAK),
             "utilization_dtype": 2 * macs / (total * PEAK),
             "energy_j": energy_j,

@@ -38,6 +38,8 @@ KEYS = [
     "macs_array",
     "macs_vector",
     "macs_host",
+    "macs_dense",
+    "macs_executed",
     "utilization",
     "utilization_dtype",
     "energy_j",

@@ -41,7 +41,16 @@ from archsim.spec.load import replace as vary
 from tests.tools.tables import cell
 
 ARRAY = UNITS[1]
-NEW = ("macs_array", "macs_vector", "macs_host", "utilization_dtype", "bounds", "per_sample")
+NEW = (
+    "macs_array",
+    "macs_vector",
+    "macs_host",
+    "macs_dense",
+    "macs_executed",
+    "utilization_dtype",
+    "bounds",
+    "per_sample",
+)
 
 
 def row(name: str, critical: int, bound: str = "compute") -> LayerResult:
@@ -131,7 +140,7 @@ def test_the_peak_of_formats_is_that_of_the_best_pair_used() -> None:
 
 def quantities(memories: dict[str, MemoryFigures]) -> RunQuantities:
     """Of a run that did nothing but move data."""
-    times, macs, joules = (0, 1e-6, 1e-6), (0, 0, 0, Fraction(1), Fraction(1)), (0.0, 0.0, 0.0, 0.0)
+    times, macs, joules = (0, 1e-6, 1e-6), (0, 0, 0, 0, Fraction(1), Fraction(1)), (0.0, 0.0, 0.0, 0.0)
     return RunQuantities(small_chip(), None, {}, *times, *macs, *joules, memories, 0)
 
 

@@ -26,7 +26,18 @@ PATTERNS = (
     "safe_softmax",
     "swish",
 )
-TREE = ("infer", "microsoft", "resize", "rotary_positions", "alias", *PATTERNS, "product_scale", "fuse", "lookups")
+TREE = (
+    "infer",
+    "microsoft",
+    "resize",
+    "rotary_positions",
+    "alias",
+    *PATTERNS,
+    "bounds",
+    "product_scale",
+    "fuse",
+    "lookups",
+)
 SAME = "def run(graph, options): return graph\n"
 
 
@@ -55,8 +66,8 @@ def test_order_of_the_tree() -> None:
         ("AFTER = ()", 2),  # shapes are known to every pass
         ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 9),
         ('AFTER = ("alias",)', 9),
-        ('AFTER = ("product_scale",)', 16),
-        ('AFTER = ("lookups",)', 17),
+        ('AFTER = ("product_scale",)', 17),
+        ('AFTER = ("lookups",)', 18),
         ('AFTER = ()\nBEFORE = ("alias",)', 2),
     ],
 )
@@ -82,7 +93,7 @@ def test_passes_of_one_round_run_by_name(passes: Path) -> None:
         ('AFTER = ()\nBEFORE = ("nothing",)', "names the graph pass 'nothing'"),
         (
             'AFTER = ("fuse",)\nBEFORE = ("alias",)',
-            "'alias', 'attention', 'conv_transpose', 'fuse', 'gather_elements', 'gelu', .*'swish' wait for one another",
+            "'alias', 'attention', 'bounds', 'conv_transpose', 'fuse', 'gather_elements', 'gelu', .*'swish' wait for one another",
         ),
         ('AFTER = ()\nBEFORE = ("infer",)', "wait for one another"),
         ('AFTER = "fuse"', "AFTER is 'fuse', which is no tuple"),

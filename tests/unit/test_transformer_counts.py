@@ -18,7 +18,7 @@ LLAMA_HEAD = 4096 * 128256
 
 def macs(workload: Workload, part: str = "") -> int:
     """Of the layers whose names hold ``part``."""
-    return sum(layer.macs for layer in workload.layers if part in layer.name)
+    return sum(layer.macs_dense for layer in workload.layers if part in layer.name)
 
 
 def test_llama3_8b_prefill() -> None:
@@ -26,18 +26,18 @@ def test_llama3_8b_prefill() -> None:
     found = load_model("llama3_8b:prefill")
     dense = 2 * rows * rows * 32 * 128  # scores and context of a layer
     assert macs(found, "layers.7.") == rows * LLAMA_LAYER + dense == 481_036_337_152
-    assert found.macs == 32 * (rows * LLAMA_LAYER + dense) + rows * LLAMA_HEAD == 16_469_052_096_512
-    assert found.macs - 32 * dense == 15_369_540_468_736  # linear layers and lm_head over all positions
+    assert found.macs_dense == 32 * (rows * LLAMA_LAYER + dense) + rows * LLAMA_HEAD == 16_469_052_096_512
+    assert found.macs_dense - 32 * dense == 15_369_540_468_736  # linear layers and lm_head over all positions
     assert found.parameters == 32 * (LLAMA_LAYER + 2 * 4096) + 2 * LLAMA_HEAD + 4096 == 8_030_261_248
     last = load_model("llama3_8b", parameters={"logits": "last"})
-    assert found.macs - last.macs == (rows - 1) * LLAMA_HEAD
+    assert found.macs_dense - last.macs_dense == (rows - 1) * LLAMA_HEAD
 
 
 def test_llama3_8b_decode() -> None:
     found = load_model("llama3_8b:decode", parameters={"context": 4096, "batch": 8})
     layer = LLAMA_LAYER + 2 * 4096 * 32 * 128
     assert layer == 251_658_240
-    assert found.macs == 8 * (32 * layer + LLAMA_HEAD) and found.batch == 8
+    assert found.macs_dense == 8 * (32 * layer + LLAMA_HEAD) and found.batch == 8
     states = [tensor for tensor in found.tensors.values() if tensor.kind == "state" and tensor.view is None]
     assert len(states) == 64 and {tensor.shape for tensor in states} == {(8, 8, 4096, 128)}
 
@@ -63,7 +63,7 @@ def test_bert_base(tmp_path: Any) -> None:
     )
     found = load_model(path, parameters={"prompt": 128})
     assert macs(found, "encoder") == 12 * (128 * 12 * 768 * 768 + 2 * 128 * 128 * 768) == 11_173_625_856
-    assert found.macs == 11_173_625_856 + 768 * 768
+    assert found.macs_dense == 11_173_625_856 + 768 * 768
     layer = 4 * (768 * 768 + 768) + 2 * 768 * 3072 + 3072 + 768 + 4 * 768
     assert found.parameters == 768 * (30522 + 512 + 2 + 2) + 12 * layer + 768 * 769
 
@@ -71,7 +71,7 @@ def test_bert_base(tmp_path: Any) -> None:
 def test_vit_b16() -> None:
     rows = 197
     layer = rows * 12 * 768 * 768 + 2 * rows * rows * 768
-    assert load_model("vit_b16").macs == 196 * 768 * 768 + 12 * layer + 768 * 1000
+    assert load_model("vit_b16").macs_dense == 196 * 768 * 768 + 12 * layer + 768 * 1000
     assert load_model("vit_b16").parameters == 86_567_656  # as timm and torchvision count it
 
 
@@ -91,7 +91,7 @@ def test_dit_xl_2() -> None:
     block = rows * 12 * width * width + 2 * rows * rows * width + 6 * width * width
     ends = rows * width * (4 * 4 + 4 * 8) + 2 * width * width + (256 + width) * width
     found = load_model("dit_xl_2")
-    assert found.macs == 28 * block + ends == 118_621_421_568  # as published: 118.6 G
+    assert found.macs_dense == 28 * block + ends == 118_621_421_568  # as published: 118.6 G
     assert found.parameters == 675_129_632  # as its authors' code prints; 675M in the paper
 
 
@@ -103,7 +103,7 @@ def test_llava_1_5_7b() -> None:
     layer = 4 * width * width + 3 * width * inner
     found = load_model("llava_1_5_7b:prefill", parameters={"prompt": rows})
     assert macs(found, "vision_tower") == vision and macs(found, "projector") == projector
-    assert found.macs == vision + projector + 32 * (rows * layer + 2 * rows * rows * width) + rows * width * 32064
+    assert found.macs_dense == vision + projector + 32 * (rows * layer + 2 * rows * rows * width) + rows * width * 32064
     encoder = 12 * 1024 * 1024 + 4 * 1024 + 4096 + 1024 + 4 * 1024  # products and their biases, norms
     tower = 1024 * 3 * 14 * 14 + 1024 + seen * 1024 + 2 * 1024 + 23 * encoder
     llama = 32 * (layer + 2 * width) + 2 * width * 32064 + width
@@ -113,14 +113,14 @@ def test_llava_1_5_7b() -> None:
 
 def test_gpt2() -> None:
     found = load_model("gpt2", parameters={"prompt": 64})
-    assert found.macs == 12 * (64 * 12 * 768 * 768 + 2 * 64 * 64 * 768) + 64 * 768 * 50257
+    assert found.macs_dense == 12 * (64 * 12 * 768 * 768 + 2 * 64 * 64 * 768) + 64 * 768 * 50257
     assert found.parameters == 124_439_808  # as published: 124M
 
 
 def test_llama3_70b() -> None:
     layer = 2 * 8192 * 8192 + 2 * 8192 * 1024 + 3 * 8192 * 28672
     found = load_model("llama3_70b:decode", parameters={"prompt": 127})
-    assert found.macs == 80 * (layer + 2 * 128 * 64 * 128) + 8192 * 128256
+    assert found.macs_dense == 80 * (layer + 2 * 128 * 64 * 128) + 8192 * 128256
     assert found.parameters == 80 * (layer + 2 * 8192) + 2 * 8192 * 128256 + 8192 == 70_553_706_496
 
 
@@ -158,7 +158,7 @@ def test_deepseek_v3() -> None:
     attention = projections + absorbed + heads * keys * (latent + rotary + latent)
     expert = 3 * 7168 * 2048
     dense, sparse = 3 * 7168 * 18432, 7168 * 256 + 9 * expert
-    assert found.macs == 61 * attention + 3 * dense + 58 * sparse + 7168 * 129280
+    assert found.macs_dense == 61 * attention + 3 * dense + 58 * sparse + 7168 * 129280
     assert found.parameters + 58 * 248 * expert == 671_026_419_200  # with all experts and the biases of their choice
     states = [tensor for tensor in found.tensors.values() if tensor.kind == "state" and tensor.view is None]
     assert len(states) == 61 and {tensor.shape for tensor in states} == {(1, 1, keys, latent + rotary)}
@@ -171,7 +171,7 @@ def test_gpt_oss_20b() -> None:
     expert = 3 * width * width
     attention = 2 * rows * rows * 64 * 64
     assert macs(found, "layers.1.self_attn") == rows * projections + attention
-    assert found.macs == 24 * (rows * (projections + width * 32 + 4 * expert) + attention) + rows * width * 201088
+    assert found.macs_dense == 24 * (rows * (projections + width * 32 + 4 * expert) + attention) + rows * width * 201088
     layer = projections + 4096 + 2 * 512 + width + 64 + 32 * (width + 1) + 32 * (expert + 3 * width) + 2 * width
     assert found.parameters == 24 * layer + 2 * width * 201088 + width == 20_914_757_184  # as published: 20.9B
     step = load_model("gpt_oss_20b:decode", parameters={"context": 4096})
@@ -200,11 +200,11 @@ def test_whisper_small() -> None:
     cross = rows * 2 * width * width + frames * 2 * width * width + 2 * rows * frames * width
     decoder = 12 * (rows * 12 * width * width + 2 * rows * rows * width + cross)
     found = load_model("whisper_small")
-    assert found.macs == convolutions + encoder + decoder + rows * width * 51865
+    assert found.macs_dense == convolutions + encoder + decoder + rows * width * 51865
     assert found.parameters == 241_734_912  # as transformers counts it
     step = load_model("whisper_small:decode")
     blocks = 12 * (14 * width * width + 2 * rows * width + 2 * frames * width)
-    assert step.macs == blocks + width * 51865
+    assert step.macs_dense == blocks + width * 51865
 
 
 def test_t5_small() -> None:
@@ -214,7 +214,7 @@ def test_t5_small() -> None:
     cross = rows * 2 * width * width + source * 2 * width * width + 2 * rows * source * width
     decoder = 6 * (rows * (4 * width * width + feed) + 2 * rows * rows * width + cross)
     found = load_model("t5_small", parameters={"prompt": rows, "source": source})
-    assert found.macs == encoder + decoder + rows * width * 32128
+    assert found.macs_dense == encoder + decoder + rows * width * 32128
     assert found.parameters == 60_506_624  # as transformers counts it
 
 

@@ -85,6 +85,12 @@ def macs_by_engine(workload: Workload | None, activity: Activity) -> Macs:
     return found
 
 
+def executed_on_arrays(counts: Mapping[tuple[str, str, str], int], architecture: Architecture) -> int:
+    """Multiply-accumulates of all tiles of arrays, whether their guards let them count or not."""
+    arrays = {array.name for array in architecture.arrays}
+    return sum(count for (_, part, action), count in counts.items() if action == "mac" and part in arrays)
+
+
 def array_time(activity: Activity, cube: AttributionCube, arrays: Mapping[str, Array]) -> dict[str, dict[str, int]]:
     """Layer -> cause -> cycles, summed over ``arrays`` (unit -> the part that it is).
 
@@ -192,6 +198,7 @@ def assemble(
         macs_array=macs.array,
         macs_vector=macs.vector,
         macs_host=macs.host,
+        macs_executed=executed_on_arrays(activity.counts, architecture) + macs.vector + macs.host,
         peak=peak,
         peak_used=used,
         energy_j=energy.total_j,

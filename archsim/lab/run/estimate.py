@@ -20,7 +20,7 @@ from archsim.ir.activity import CountKey, to_cycles
 from archsim.ir.figure_table import DRAM, FIGURES, GROUPS, SAMPLE, RunQuantities
 from archsim.ir.result_parts import MemoryFigures
 from archsim.ir.workload import Layer
-from archsim.lab.run.account import chip_facts, workload_facts
+from archsim.lab.run.account import chip_facts, executed_on_arrays, workload_facts
 from archsim.lab.run.dram_figures import memory_figures
 from archsim.lab.run.job import Job, load_chip, prepare
 from archsim.lab.run.offchip import device_of
@@ -57,9 +57,10 @@ def estimated(job: Job) -> dict[str, Any]:
     tables = tables_for(architecture, found.dtypes)
     energy = account(expected, architecture, tables)
     latency_s, cycles = total_ps / PS_PER_S, to_cycles(total_ps, architecture.clock_hz)
-    on_arrays = sum(
-        n for (_, part, action), n in found.counts.items() if action == "mac" and part in _arrays(architecture)
-    )
+    executed = executed_on_arrays(found.counts, architecture)
+    arrays = _arrays(architecture)
+    names = {layer for (layer, part, action), n in found.counts.items() if n and action == "mac" and part in arrays}
+    on_arrays = sum(layer.macs for layer in workload.layers if layer.name in names)
     on_host = sum(layer.macs for layer in workload.layers if layer.kind == "host")
     peaks = {name: outer.peak_bytes_per_s for name, outer in asked.options.outer.items()}
     quantities = RunQuantities(
@@ -72,6 +73,7 @@ def estimated(job: Job) -> dict[str, Any]:
         macs_array=on_arrays,
         macs_vector=workload.macs - on_arrays - on_host,
         macs_host=on_host,
+        macs_executed=executed + workload.macs - on_arrays,
         peak=peak_macs_per_cycle(architecture),
         peak_used=peak_of_dtypes(architecture, found.dtypes),
         energy_j=energy.total_j,
