@@ -18,7 +18,7 @@ class FirstTurn(Frame):
         return ()
 
     @property
-    def trims(self) -> Trims:  # type: ignore[override]
+    def trims(self) -> Trims:
         """A whole tile: what bounds leave of the first one says nothing of the others."""
         return ()
 

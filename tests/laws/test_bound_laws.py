@@ -77,9 +77,7 @@ def test_law_50_nothing_outside_is_read(tmp_path: Path, seed: int) -> None:
     st.lists(st.tuples(st.lists(st.integers(-2, 2), min_size=3, max_size=3), st.integers(-6, 9)), max_size=3),
 )
 @settings(max_examples=300, deadline=None)
-def test_points_inside_are_those_counted_one_by_one(
-    sizes: list[int], spaces: list[tuple[list[int], int]]
-) -> None:
+def test_points_inside_are_those_counted_one_by_one(sizes: list[int], spaces: list[tuple[list[int], int]]) -> None:
     names = "abc"[: len(sizes)]
     extents = dict(zip(names, sizes, strict=True))
     found = [(tuple(zip(names, steps, strict=False)), offset) for steps, offset in spaces]

@@ -14,6 +14,7 @@ from onnx import numpy_helper
 from archsim.base.errors import ModelError
 from archsim.frontend.onnx.dtypes import NAMES
 from archsim.frontend.onnx.read import holds_data, opset
+from archsim.frontend.onnx.skim import is_mask
 from archsim.frontend.onnx.upgrade import OnnxUpgrade, upgrade
 from archsim.ir.graph import SMALL_ELEMENTS, Array, Graph, GraphNode, GraphValue, OperatorAttribute, Shape
 
@@ -47,11 +48,12 @@ def to_graph(model: onnx.ModelProto, name: str, batch: int | None) -> Graph:
 
 
 def constant_of(tensor: onnx.TensorProto, name: str = "") -> GraphValue:
-    """A stored tensor as a value; its contents only when they are few and at hand."""
+    """A stored tensor as a value; its contents only when they are few and at hand, or those of a mask."""
     name = name or tensor.name
     shape, dtype = tuple(tensor.dims), NAMES.get(tensor.data_type, "unknown")
-    small = prod(shape) <= SMALL_ELEMENTS and tensor.data_location != onnx.TensorProto.EXTERNAL
-    data = _contents(tensor, name) if small and (holds_data(tensor) or prod(shape) == 0) else None
+    here = tensor.data_location != onnx.TensorProto.EXTERNAL
+    small = prod(shape) <= SMALL_ELEMENTS or is_mask(tensor.raw_data, 0, len(tensor.raw_data))
+    data = _contents(tensor, name) if here and small and (holds_data(tensor) or prod(shape) == 0) else None
     return GraphValue(name, shape, "constant", dtype, data, (name,))
 
 

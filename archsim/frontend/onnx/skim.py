@@ -1,7 +1,8 @@
 """Reads an ONNX file without its weights: walks the protobuf records and leaves the contents of large tensors out.
 
-A model of 500 MB becomes the few kilobytes of its graph, and each large tensor keeps name, type and shape. How many
-bytes each held is recorded, so that a file which declares more than it holds is refused before anything is allocated.
+A model of 500 MB becomes the few kilobytes of its graph, and each large tensor but masks keeps name, type and shape.
+How many bytes each held is recorded, so that a file which declares more than it holds is refused before anything is
+allocated.
 
 Wire format (protobuf encoding): a record is a varint tag = field << 3 | type, type 0 varint, 1 fixed 64, 2 length and
 bytes, 5 fixed 32. Field numbers are those of onnx.proto: ModelProto.graph 7; GraphProto.node 1, initializer 5;
@@ -15,9 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from archsim.base.errors import ModelError
 
 KEEP_BYTES = 4096  # tensors up to this size keep their contents
+MASK_BYTES = 2**26  # of a tensor that is looked at as to whether it is a mask: 4,096 rows and keys in single precision
+_ELEMENTS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64))
 ByteSpan = tuple[int, int]  # first byte and end
 _DATA_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
 _RAW_FIELD = 9
@@ -94,7 +99,9 @@ def _walk(view: mmap.mmap, span: ByteSpan, message: str, found: SkimmedModel) ->
 def _tensor(view: mmap.mmap, span: ByteSpan, found: SkimmedModel) -> Iterator[bytes]:
     name, raw, typed = "", 0, 0
     for number, start, body, end in _records(view, span):
-        if number == _RAW_FIELD:
+        if number == _RAW_FIELD and is_mask(view, body, end):
+            yield view[start:end]
+        elif number == _RAW_FIELD:
             raw += end - body
         elif number in _DATA_FIELDS:
             typed += end - body
@@ -106,6 +113,20 @@ def _tensor(view: mmap.mmap, span: ByteSpan, found: SkimmedModel) -> Iterator[by
         found.raw_bytes[name] = raw
     if typed:
         found.typed_bytes[name] = typed
+
+
+def is_mask(data: mmap.mmap | bytes, first: int, end: int) -> bool:
+    """Whether the bytes of a tensor's contents are two different elements, over and over: a mask, not weights. Its
+    contents say which keys a row of queries sees."""
+    if not 0 < end - first <= MASK_BYTES:
+        return False
+    for kind in _ELEMENTS:
+        if (end - first) % kind.itemsize:
+            continue
+        begins = np.frombuffer(data[first : min(first + KEEP_BYTES, end)], kind)
+        if len(np.unique(begins)) <= 2:
+            return len(np.unique(np.frombuffer(data[first:end], kind))) == 2
+    return False
 
 
 def _records(view: mmap.mmap, span: ByteSpan) -> Iterator[tuple[int, int, int, int]]:
