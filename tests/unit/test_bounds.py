@@ -115,8 +115,8 @@ def test_a_program_says_what_takes_part() -> None:
     again = parse_program(text)
     assert again == made
     check(again, chip)
-    with pytest.raises(ProgramError, match="a guard names an unknown extent"):
-        check(parse_program(text.replace("guard (s-t:", "guard (s-d:").replace("guard (-t+s:", "guard (-d+s:")), chip)
+    with pytest.raises(ProgramError, match="a guard ties extents that no operand has together"):
+        check(parse_program(text.replace("guard (-t+s:", "guard (-t+s+d:", 1)), chip)
 
 
 @pytest.mark.parametrize("numbers", ["float64", "exact"])
