@@ -40,7 +40,7 @@ def attention(seed: int) -> BoundedAttention:
 
 @pytest.mark.parametrize("seed", range(45))
 def test_law_50_counts_numbers_and_times(tmp_path: Path, seed: int) -> None:
-    """MACs are the points inside, the compiler's counts the machine's, and no run undercuts its bounds."""
+    """Law 50: MACs are the points inside, the compiler's counts the machine's, and no run undercuts its bounds."""
     made = attention(seed)
     path = made.save(tmp_path / "attention.onnx")
     workload = load_model(str(path))
@@ -63,13 +63,21 @@ def test_law_50_counts_numbers_and_times(tmp_path: Path, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24))
 def test_law_50_nothing_outside_is_read(tmp_path: Path, seed: int) -> None:
-    """Executed on memories that hold no numbers where nothing was written, the results are the model's."""
+    """Law 50: on memories that hold no numbers where nothing was written the results are the model's."""
     path = attention(100 + seed).save(tmp_path / "attention.onnx")
     try:
         outcome = verify(VerifyOptions(Job(path, small_chip(1 << (10 + seed % 3), 1 << (9 + seed % 3))), (), 2))
     except MappingError:
         pytest.skip("an operand does not fit")
     assert [(check.problem, check.passed) for check in outcome.checks] == [("", True), ("", True)]
+
+
+@pytest.mark.parametrize("rows", [2, 3, 17, 64])
+def test_law_21_causal_attention_is_between_half_and_all(tmp_path: Path, rows: int) -> None:
+    """Law 21: causal attention has between half and all of the dense MACs: (S + 1) / 2S of them."""
+    made = BoundedAttention(2, rows, rows, 4, 4, Band(0), "causal")
+    found = load_model(str(made.save(tmp_path / "attention.onnx")))
+    assert found.macs * 2 * rows == found.macs_dense * (rows + 1)
 
 
 @given(
