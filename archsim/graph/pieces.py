@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
 
 from archsim.graph.sort import live, topological
-from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, UnsupportedError
+from archsim.ir.graph import (
+    SMALL_ELEMENTS,
+    Array,
+    Graph,
+    GraphNode,
+    GraphValue,
+    Inputs,
+    OperatorAttribute,
+    Shape,
+    UnsupportedError,
+)
 from archsim.ops.kit.catalogue import family
 
 
@@ -59,7 +70,10 @@ class Pieces:
         constant = all(value is None or value.constant for value in read)
         kind: Literal["constant", "activation"] = "constant" if constant else "activation"
         sources = {source for value in read if constant and value is not None for source in value.sources}
-        self.values[node.outputs[0]] = GraphValue(node.outputs[0], shape, kind, sources=tuple(sorted(sources)))
+        data = _contents(node, read, shape) if constant else None
+        dtype = "float32" if data is None else str(data.dtype)
+        name = node.outputs[0]
+        self.values[name] = GraphValue(name, shape, kind, dtype, data, tuple(sorted(sources)))
         (self.folded if constant else self.nodes).append(node)
         return node.outputs[0]
 
@@ -71,3 +85,14 @@ class Pieces:
         nodes = topological((*kept, *self.nodes))
         graph = replace(self.graph, nodes=nodes, values=self.values, folded=(*self.graph.folded, *self.folded))
         return replace(graph, nodes=live(graph))
+
+
+def _contents(node: GraphNode, read: Inputs, shape: Shape) -> Array | None:
+    """Of what follows from constants, where theirs are known and it is small."""
+    given = [None if value is None else value.data for value in read]
+    if prod(shape) > SMALL_ELEMENTS or any(
+        value is not None and data is None for value, data in zip(read, given, strict=True)
+    ):
+        return None
+    with np.errstate(all="ignore"):
+        return np.asarray(family(node).reference(node, *given)[0])

@@ -122,10 +122,14 @@ def test_rows_picked_by_computed_indices_are_looked_up(tmp_path: Path) -> None:
     assert any("'boxes', 'best' look up are known at run time only" in each for each in workload.warnings)
 
 
-def test_elements_that_are_no_rows_are_refused(tmp_path: Path) -> None:
+def test_elements_that_are_no_rows_are_looked_up_by_their_numbers(tmp_path: Path) -> None:
+    """Each row's places times the elements behind them, and the number of where the row begins."""
     nodes = [top(axis=1), helper.make_node("GatherElements", ["x", "i"], ["y"], axis=1, name="pick")]
-    with pytest.raises(ModelError, match="node 'pick' .*picks elements of what is known only when the model runs"):
-        load_model(str(write(tmp_path, nodes, {"y": F}, k=[3])))
+    workload = load_model(str(write(tmp_path, nodes, {"y": F}, k=[3])))
+    assert [(layer.name, layer.op) for layer in workload.layers][-3:] == [
+        ("pick.place1", "Mul"), ("pick.numbers", "Add"), ("pick", "GatherRows")
+    ]  # fmt: skip
+    assert workload.layers[-1].inputs[0].rows is not None
 
 
 @pytest.mark.parametrize("rows", [[1, 1], [1]])
@@ -139,8 +143,8 @@ def test_an_index_that_is_expanded_along_the_axis_is_no_list_of_rows(tmp_path: P
         helper.make_node("GatherElements", ["data", "wide"], ["y"], axis=0, name="pick"),
     ]
     stored = {"columns": [160, 3], "one_row": [1, 480], "rows": rows, "shape": [4, 3]}
-    with pytest.raises(ModelError, match="node 'pick' .*picks elements of what is known only when the model runs"):
-        load_model(str(write(tmp_path, nodes, {"y": F}, **stored)))
+    workload = load_model(str(write(tmp_path, nodes, {"y": F}, **stored)))
+    assert workload.layers[-1].op == "GatherRows" and any(layer.name == "pick.place0" for layer in workload.layers)
 
 
 def test_the_program_finds_the_indices(tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import archsim
 from archsim.base.errors import ConfigError, ModelError
 from archsim.frontend.load import import_model
+from archsim.frontend.torch.numbers import of_archive
 from archsim.frontend.torch.program import TorchGraph, TorchProgram
 from archsim.frontend.torch.sizes import OpenSizes
 from tests.tools.mutation_seeds import GOLDEN
@@ -97,11 +99,40 @@ def test_nothing_but_the_program_is_read(tmp_path: Path) -> None:
     """Other members may be anything, and pickles in them are never opened."""
     found = members("block")
     wanted = import_model(FOLDER / "block.pt2").workload
-    kept = ("models/model.json", "model_weights_config.json")
+    kept = ("models/model.json", "_config.json")
     spoiled = {name: data if name.endswith(kept) else b"\x80\x04cos\nsystem\n" for name, data in found.items()}
     for number, other in enumerate((spoiled, {"block/models/model.json": found["block/models/model.json"]})):
         again = import_model(packed(tmp_path / f"{number}.pt2", other)).workload
         assert (again.layers, again.tensors, again.parameters) == (wanted.layers, wanted.tensors, wanted.parameters)
+
+
+def numbers_file(tmp_path: Path, spoil: Callable[[dict[str, bytes]], None]) -> Path:
+    """The block with two of its stored tensors as an index list and a constant."""
+    found = members("bags")
+    entry = {"path_name": "tensor_0", "is_param": False, "use_pickle": False, "tensor_meta": {
+        "dtype": 5, "sizes": [{"as_int": 3}], "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7,
+        "device": {"type": "cpu"}}}  # fmt: skip
+    found["bags/data/constants/model_constants_config.json"] = json.dumps({"config": {"list": entry}}).encode()
+    found["bags/data/constants/tensor_0"] = np.asarray([2, 0, 1]).tobytes()
+    spoil(found)
+    return packed(tmp_path / "numbers.pt2", found)
+
+
+def test_small_constants_are_read(tmp_path: Path) -> None:
+    path = numbers_file(tmp_path, lambda found: None)
+    with zipfile.ZipFile(path) as archive:
+        listed = json.loads(archive.read("bags/data/constants/model_constants_config.json"))
+        found = of_archive(archive, "/data/constants/", listed, is_constant=True)
+        assert {name: data.tolist() for name, data in found.items()} == {"list": [2, 0, 1]}
+        listed["config"]["list"]["is_param"] = True
+        assert of_archive(archive, "/data/constants/", listed, is_constant=True) == {}
+
+
+@pytest.mark.parametrize("spoil", [lambda found: found.pop("bags/data/constants/tensor_0"),
+                                   lambda found: found.update({"bags/data/constants/tensor_0": b"1234"})])  # fmt: skip
+def test_small_constants_that_are_not_there_are_said(tmp_path: Path, spoil: Callable[[dict[str, bytes]], None]) -> None:
+    with pytest.raises(ModelError, match=r"'list' of shape \[3\] needs 24 bytes at /data/constants/tensor_0"):
+        import_model(numbers_file(tmp_path, spoil))
 
 
 @pytest.mark.parametrize("asked", [{"batch": 3}, {"parameters": {"s77": 3}}])
@@ -156,7 +187,7 @@ def _target(name: str) -> Callable[[Any], None]:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (_target("torch.ops.aten.unfold.default"), "'conv' (aten.unfold.default): there is no rule for it"),
+        (_target("torch.ops.aten.kthvalue.default"), "'conv' (aten.kthvalue.default): there is no rule for it"),
         (_target("torch.ops.mine.op.default"), "'conv' (aten.mine.op.default): there is no rule for it"),
         (lambda found: found["schema_version"].update(major=9), "schema version 9; allowed 8"),
         (lambda found: found.pop("graph_module"), "allowed an object with 'graph_module'"),
@@ -206,7 +237,7 @@ def test_writing_into_what_has_a_view_is_refused(tmp_path: Path) -> None:
         }
         graph["outputs"].append({"as_tensor": {"name": "seen"}})
 
-    with pytest.raises(ModelError, match="writes into 'batch_norm', of which there are views that are read afterwards"):
+    with pytest.raises(ModelError, match="writes into memory that 'seen' is a view of, or has a view of"):
         import_model(changed(tmp_path / "views.pt2", "images", view))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from archsim.base.errors import ModelError
 from archsim.frontend.torch.maker import GraphMaker
 from archsim.frontend.torch.program import NumberName, TensorName, TorchArgument, TorchCall
-from archsim.ir.graph import GraphValue, OperatorAttribute, Shape, UnsupportedError
+from archsim.ir.graph import Array, GraphValue, OperatorAttribute, Shape, UnsupportedError
 
 
 class BoundCall:
@@ -181,6 +181,11 @@ class BoundCall:
     def _called(self, part: str) -> str:
         return f"{self.label}.{part}" if part else self.label
 
+    def known(self, name: str, data: Array) -> str:
+        """A constant that keeps its contents, however many; of the type of the call's result, or whole numbers."""
+        kind = "int64" if data.dtype.kind == "i" else self.dtype
+        return self.maker.constant(name, data, kind, keep=True)
+
     def integers_value(self, part: str, numbers: Shape) -> str:
         """A constant list of whole numbers."""
         return self.maker.constant(f"{self.label}.{part}", np.asarray(numbers, np.int64), "int64")
@@ -206,6 +211,20 @@ class BoundCall:
             return name
         target = self.integers_value(f"{part or 'view'}.shape", shape)
         return self.add("Reshape", name, target, part=part, dtype=self.maker.values[name].dtype)
+
+    def cut(self, source: str, axis: int, taken: tuple[int, int, int], part: str = "") -> str:
+        """Elements of an axis: start, end and step; the value itself where that is all of them. ``part``: what the
+        node and its numbers are called behind the label."""
+        shape = self.size(source)
+        if not shape or taken[2] < 1:
+            self.fail(f"takes {taken} of an axis of {list(shape)}")
+        if range(shape[axis])[slice(*taken)] == range(shape[axis]):
+            return source
+        bounds = [
+            self.integers_value(f"{part}{key}", (number,))
+            for key, number in zip(("from", "to", "axes", "by"), (taken[0], taken[1], axis, taken[2]), strict=True)
+        ]
+        return self.add("Slice", source, *bounds, part=part.rstrip("."), dtype=self.value(source).dtype)
 
     def fitted(self, name: str, part: str) -> str:
         """A result with as many axes as the program states: in its shape where these were more on the way."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from archsim.base.errors import ConfigError, ModelError
-from archsim.frontend.torch import read
+from archsim.frontend.torch import numbers, read
 from archsim.frontend.torch.program import TorchProgram
 
 VERSION = "2.13.0"  # that of which the programs are known
@@ -88,7 +88,10 @@ class ExportedModule:
             tensor: replace(stored, memory=self.ties.get(stored.name, stored.memory))
             for tensor, stored in program.stored.items()
         }
-        return replace(program, stored=tied)
+        left = {
+            name: each for name, each in exported.state_dict.items() if name not in exported.graph_signature.parameters
+        }
+        return replace(program, stored=tied).with_numbers(numbers.of_tensors({**left, **exported.constants}))
 
 
 def _torch() -> Any:
@@ -141,7 +144,11 @@ def _held(torch: Any, module: Any) -> Iterator[Any]:
 
 
 def _stand_in(torch: Any, tensor: Any) -> Any:
-    """A tensor of the same shape and type on the processor, without storage while the mode is on."""
+    """A tensor of the same shape and type on the processor, without storage while the mode is on; itself where its
+    numbers steer the program."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if type(tensor) is torch.Tensor and tensor.device.type == "cpu" and numbers.is_kept(dtype, tensor.numel(), False):
+        return tensor
     found = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
     is_parameter = isinstance(tensor, torch.nn.Parameter)
     return torch.nn.Parameter(found, requires_grad=tensor.requires_grad) if is_parameter else found

@@ -32,7 +32,9 @@ def import_module(
         program = found.decomposed()
         graph = _graph(found, program, name, parameters, on_unsupported)
     shape = graph.values[graph.inputs[0]].shape
-    digest = hashlib.sha256(repr((program, sorted(parameters.items()))).encode()).hexdigest()
+    stated = repr((program, sorted(parameters.items()))).encode()
+    held = [each.data.tobytes() for each in program.stored.values() if each.data is not None]
+    digest = hashlib.sha256(b"".join([stated, *held])).hexdigest()
     rows = shape[0] if shape else 1
     return lower_graph(graph, batch=rows, sha256=digest, on_unsupported=on_unsupported, lookups=lookups)
 

@@ -29,6 +29,7 @@ class GraphMaker:
         self.nodes: list[GraphNode] = []
         self.hints: dict[str, Shape] = {}
         self._names: set[str] = set()
+        self._joined: dict[str, tuple[int, tuple[str, ...]]] = {}
 
     def free(self, name: str) -> str:
         """A name that no value has: this one, or one like it."""
@@ -46,10 +47,38 @@ class GraphMaker:
         self.values[value.name] = value
         return value.name
 
-    def constant(self, name: str, data: Any, dtype: str) -> str:
-        """A constant with its contents, where these are few or one list."""
+    def constant(self, name: str, data: Any, dtype: str, keep: bool = False) -> str:
+        """A constant with its contents, where these are few or one list, or to ``keep``."""
         array = np.asarray(data, _HELD.get(dtype, dtype))
-        return self.enter(GraphValue(name, array.shape, "constant", dtype, array if self.keeps(array.shape) else None))
+        known = array if keep or self.keeps(array.shape) else None
+        return self.enter(GraphValue(name, array.shape, "constant", dtype, known))
+
+    def beside(self, name: str, axis: int, parts: Sequence[str]) -> str:
+        """Values side by side along an axis; ``part`` finds them again."""
+        if len(parts) == 1:
+            return parts[0]
+        found, *_ = self.node("Concat", name, parts, {"axis": axis}, [self.values[parts[0]].dtype])
+        self._joined[found] = (axis, tuple(parts))
+        return found
+
+    def part(self, name: str, source: str, axis: int, start: int, stop: int) -> str:
+        """Elements ``start`` to ``stop`` of an axis, '' for none; of values side by side those values."""
+        if start >= stop:
+            return ""
+        if (start, stop) == (0, self.values[source].shape[axis]):
+            return source
+        along, parts = self._joined.get(source, (-1, ()))
+        if along != axis:
+            bounds = (("start", start), ("stop", stop), ("axis", axis))
+            given = [self.constant(f"{name}.{key}", np.asarray([number]), "int64") for key, number in bounds]
+            return self.node("Slice", f"{name}.part", (source, *given), {}, [self.values[source].dtype])[0]
+        found, begin = list[str](), 0
+        for each in parts:
+            size = self.values[each].shape[axis]
+            inner = self.part(name, each, axis, max(0, start - begin), min(size, stop - begin))
+            found += [inner] if inner else []
+            begin += size
+        return self.beside(f"{name}.parts", axis, found)
 
     def keeps(self, shape: Shape, made_of: Sequence[str] = ()) -> bool:
         """Whether contents of this shape are kept: few, one list, or as many as those of a value that they are

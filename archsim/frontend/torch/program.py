@@ -8,7 +8,9 @@ it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from archsim.ir.graph import Array
 
 TorchSize = int | str
 
@@ -67,11 +69,12 @@ TorchArgument = (
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
     """A parameter, buffer or constant. ``name`` in the model; ``memory``: the same for those that are one (tied
-    weights); ``trained``: it is a parameter."""
+    weights); ``trained``: it is a parameter; ``data``: contents that were read."""
 
     name: str
     memory: str
     trained: bool
+    data: Array | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +85,8 @@ class TorchProgram:
     graph: TorchGraph
     stored: Mapping[str, StoredTensor]
     ranges: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
+
+    def with_numbers(self, numbers: Mapping[str, Array]) -> TorchProgram:
+        """The same with contents of what it stores, by the names of the model."""
+        known = {key: replace(each, data=numbers.get(each.name)) for key, each in self.stored.items()}
+        return replace(self, stored={key: self.stored[key] if each.trained else each for key, each in known.items()})

@@ -16,6 +16,7 @@ from archsim.frontend.torch.bound import BoundCall
 from archsim.frontend.torch.maker import GraphMaker
 from archsim.frontend.torch.program import StoredTensor, TensorName, TorchCall, TorchGraph, TorchProgram
 from archsim.frontend.torch.rules import (
+    composed,
     constants,
     elementwise,
     experts,
@@ -32,6 +33,7 @@ from archsim.ir.graph import Graph, GraphNode, GraphValue, Shape, UnsupportedErr
 
 CallRule = Callable[[BoundCall], Sequence[str]]  # one value, or a tuple of them
 RULES: Mapping[str, CallRule] = {
+    **composed.RULES,
     **constants.RULES,
     **elementwise.RULES,
     **experts.RULES,
@@ -47,6 +49,7 @@ _INLINE = ("wrap_with_set_grad_enabled", "wrap_with_autocast", "inductor_compile
 _SILENT = ("_assert", "sym_constrain_range", "_check")  # how calls begin that only test something
 _MAKE_VALUES = frozenset(constants.RULES)
 _VIEWS = frozenset(views.RULES) | {"alias", "detach"}  # calls whose result shares memory with their operand
+_OVERWRITE = ("copy_", "fill_", "zero_")  # calls that write without reading what was there
 _LARGEST_ELEMENTS = 1 << 40
 
 
@@ -56,13 +59,14 @@ def graph_of(program: TorchProgram, name: str, sizes: OpenSizes, on_unsupported:
 
 
 class _Scope:
-    """A graph that is walked: which value each of its tensors is, of which tensor one is a view, which are read, and
-    which hold the experts that a router chose."""
+    """A graph that is walked: which value each of its tensors is, of which tensor one is a view, which of these
+    are slices, which are read, and which hold the experts that a router chose."""
 
     def __init__(self, graph: TorchGraph) -> None:
         self.graph = graph
         self.names: dict[str, str] = {}
         self.bases: dict[str, str] = {}
+        self.slices: dict[str, BoundCall] = {}
         self.choices = choices.expert_choices(graph)
         self.chosen = choices.chosen(graph, self.choices)
         self.read = {each for call in graph.calls for each in choices.tensors(call.arguments.values())}
@@ -118,7 +122,8 @@ class _Walk:
         label = self.maker.free(own.name)
         self.shared[own.memory] = label
         sources = (label,) if own.trained else ()
-        return self.maker.enter(GraphValue(label, shape, "constant", dtype, None, sources))
+        data = own.data if own.data is not None and own.data.shape == shape else None
+        return self.maker.enter(GraphValue(label, shape, "constant", dtype, data, sources))
 
     def _facts(self, scope: _Scope, tensor: str, what: str) -> tuple[Shape, str]:
         facts = scope.graph.tensors.get(tensor)
@@ -188,7 +193,7 @@ class _Walk:
         for at, tensor in enumerate(names):
             if tensor in scope.choices:
                 scope.names[tensor] = self._spread(bound, stated[at][0])
-        self._track(scope, call, names)
+        self._track(scope, bound, names)
 
     def _spread(self, bound: BoundCall, shape: Shape) -> str:
         """A router's choice as a constant, since where it falls is known at run time only."""
@@ -238,29 +243,42 @@ class _Walk:
         self.maker.nodes.append(GraphNode(node.name, node.op, node.inputs, tuple(outputs)))
         return tuple(outputs)
 
-    def _track(self, scope: _Scope, call: TorchCall, names: list[str]) -> None:
-        """Views share memory with what they are of; what is written into has a new value from then on."""
-        name = call.op.partition(".")[0]
+    def _track(self, scope: _Scope, bound: BoundCall, names: list[str]) -> None:
+        """Views share memory with what they are of; what is written into has a new value from then on, and so has
+        what it is a slice of."""
+        call, name = bound.call, bound.call.op.partition(".")[0]
         first = next(choices.tensors(call.arguments.values()), "")
         base = scope.bases.get(first, first)
         if _plain(name) in _VIEWS and first:
             scope.bases.update(dict.fromkeys(names, base))
+        if name in scatter.SLICES and names:
+            scope.slices[names[0]] = bound
         if not _writes(name) or not names:
             return
-        shared = [tensor for tensor, of in scope.bases.items() if of == base and tensor not in (first, *names)]
-        if first in scope.bases or shared:
-            self._refuse_shared(scope, call, first, base)
         scope.names[first] = scope.names[names[0]]
+        if _plain(name) in _VIEWS:  # another view of the same memory, as unsqueeze_ makes it
+            return
+        changed, below = {first}, first
+        while below in scope.slices:
+            view = scope.slices[below]
+            above = next(choices.tensors(view.call.arguments.values()))
+            scope.names[above] = scatter.written(view, scope.names[below])
+            changed.add(above)
+            below = above
+        self._refuse_shared(scope, call, changed, base)
 
-    def _refuse_shared(self, scope: _Scope, call: TorchCall, first: str, base: str) -> None:
-        """Raise ModelError where a view, or what a view is of, is read after a call has written into the other."""
+    def _refuse_shared(self, scope: _Scope, call: TorchCall, changed: set[str], base: str) -> None:
+        """Raise ModelError where a view, or what a view is of, is read after a call has written into another."""
+        family = ({tensor for tensor, of in scope.bases.items() if of == base} | {base}) - changed
+        if len(family) == 0:
+            return
         later = scope.graph.calls[scope.graph.calls.index(call) + 1 :]
-        read = {each for other in later for each in choices.tensors(other.arguments.values())} | {*scope.graph.outputs}
-        family = {tensor for tensor, of in scope.bases.items() if of == base} | {base}
-        if (family - {first}) & read:
+        read = {each for other in later for each in _contents(other)} | {*scope.graph.outputs}
+        stale = sorted(family & read)
+        if stale:
             raise ModelError(
-                f"'{call.name}' (aten.{call.op}): writes into '{first}', of which there are views that are read "
-                "afterwards; write it without an operation in place"
+                f"'{call.name}' (aten.{call.op}): writes into memory that '{stale[0]}' is a view of, or has a view of, "
+                "and which is read afterwards; write it without an operation in place"
             )
 
     def _number(self, scope: _Scope, name: str) -> int:
@@ -293,6 +311,12 @@ def _calls(graph: TorchGraph) -> list[TorchCall]:
         for each in call.arguments.values():
             found.extend(_calls(each) if isinstance(each, TorchGraph) else [])
     return found
+
+
+def _contents(call: TorchCall) -> list[str]:
+    """Tensors whose elements a call reads: not what a copy is written into, nor what a slice is taken of."""
+    found = list(choices.tensors(call.arguments.values()))
+    return found[1:] if call.op.partition(".")[0] in _OVERWRITE else found
 
 
 def _writes(name: str) -> bool:

@@ -21,16 +21,29 @@ def index_select(call: BoundCall) -> str:
     return call.add("Gather", source, call.tensor("index"), axis=call.axis("dim", len(call.size(source))))
 
 
+def gather(call: BoundCall) -> str:
+    """Of each row along an axis the elements at places of its own."""
+    source = call.tensor("self")
+    places = call.tensor("indices" if call.name == "take_along_dim" else "index")
+    axis = call.axis("dim", len(call.size(source)))
+    return call.add("GatherElements", source, places, axis=axis) if call.size(source) else source
+
+
 def index(call: BoundCall) -> str:
-    """Elements by indices of one axis, or of neighbouring axes, which are taken as one."""
+    """Elements by indices of one axis, or of several, which are brought together and taken as one."""
     source, stated = call.tensor("self"), call.tensors("indices")
     axes = [axis for axis, name in enumerate(stated) if name]
     shape = call.size(source)
-    if not axes or axes != list(range(axes[0], axes[0] + len(axes))) or len(stated) > len(shape):
-        call.refuse("picks by indices of axes that are not neighbours")
+    if not axes or len(stated) > len(shape):
+        call.refuse("picks by no indices, or of more axes than there are")
     for axis in axes:
         if call.value(stated[axis]).dtype not in INDEX_TYPES:
             call.refuse(f"picks by {call.value(stated[axis]).dtype}; allowed {', '.join(INDEX_TYPES)}")
+    if axes != list(range(axes[0], axes[0] + len(axes))):  # then what is picked comes first
+        rest = [axis for axis in range(len(shape)) if axis not in axes]
+        stated = [stated[axis] for axis in axes]
+        source = call.add("Transpose", source, part="front", perm=(*axes, *rest))
+        axes, shape = list(range(len(axes))), call.size(source)
     if len(axes) == 1:
         return _rows(call, source, stated[axes[0]], axes[0])
     joined = call.reshaped(
@@ -78,6 +91,8 @@ RULES = {
     "embedding": embedding,
     "index_select": index_select,
     "index": index,
+    "gather": gather,
+    "take_along_dim": gather,
     "embedding_bag": embedding_bag,
     "_embedding_bag_forward_only": embedding_bag,
 }

@@ -59,20 +59,30 @@ def rms_norm(call: BoundCall) -> str:
 
 
 def group_norm(call: BoundCall) -> str:
-    """Each group of channels as one channel, then scale and bias of each channel."""
-    source, groups = call.tensor("input"), call.integer("num_groups")
+    """Each group of channels, then scale and bias of each channel."""
+    source, groups = (
+        call.tensor("input"),
+        call.integer("num_groups" if "num_groups" in call.call.arguments else "group"),
+    )
     shape = call.size(source)
-    if len(shape) < 3 or groups < 1 or shape[1] % groups:
+    if len(shape) < 2 or groups < 1 or shape[1] % groups:
         call.refuse(f"{groups} groups of shape {list(shape)}")
-    parted = call.reshaped(source, (shape[0], groups, prod(shape[1:]) // groups), "groups")
-    ones, zeros = _filled(call, "ones", (groups,), 1.0), _filled(call, "zeros", (groups,), 0.0)
-    found = call.add("InstanceNormalization", parted, ones, zeros, epsilon=call.number("eps", 1e-5))
-    found = call.reshaped(found, shape, "channels")
-    for key, op in (("weight", "Mul"), ("bias", "Add")):
-        if call.optional(key):
-            wide = call.reshaped(call.tensor(key), (shape[1], *[1] * (len(shape) - 2)), f"{key}.channels")
-            found = call.add(op, found, wide, part=key, dtype=call.dtype)
-    return found
+    wide = call.reshaped(source, (*shape, 1), "wide") if len(shape) == 2 else source
+    scale = call.optional("weight") or _filled(call, "scale", (shape[1] if call.optional("bias") else groups,), 1.0)
+    shift = call.optional("bias") or _filled(call, "shift", call.size(scale), 0.0)
+    found = call.add("GroupNormalization", wide, scale, shift, num_groups=groups, epsilon=call.number("eps", 1e-5))
+    return call.reshaped(found, shape, "channels")
+
+
+def instance_norm(call: BoundCall) -> str:
+    """Each channel of each sample by its own mean and variance."""
+    source = call.tensor("input")
+    if not call.flag("use_input_stats", True):
+        return batch_norm(call)
+    channels = (call.size(source)[1],)
+    scale = call.optional("weight") or _filled(call, "scale", channels, 1.0)
+    shift = call.optional("bias") or _filled(call, "shift", channels, 0.0)
+    return call.add("InstanceNormalization", source, scale, shift, epsilon=call.number("eps", 1e-5))
 
 
 def _filled(call: BoundCall, part: str, shape: Shape, number: float) -> str:
@@ -90,13 +100,18 @@ def softmax(call: BoundCall) -> str:
     return call.add(op, source, axis=call.axis("dim", len(call.size(source)), -1))
 
 
-def reduction(call: BoundCall) -> str:
-    """Along axes, all where none are given; where in a row an extreme lies is refused by whoever reads it."""
+def reduction(call: BoundCall) -> str | tuple[str, ...]:
+    """Along axes, all where none are given; of a maximum or minimum where it lies too."""
     source = call.tensor("self")
     if call.is_tensor("other"):
         return call.add("Max" if call.name == "max" else "Min", source, call.tensor("other"))
     if len(call.shapes) > 1:
-        return _reduced(call, _REDUCTIONS[call.name], source)
+        found = _reduced(call, _REDUCTIONS[call.name], source)
+        if not call.wanted(1):
+            return (found,)
+        axis, keep = call.axis("dim", len(call.size(source))), int(call.flag("keepdim"))
+        op = "ArgMax" if call.name == "max" else "ArgMin"
+        return (found, call.add(op, source, part="place", dtype="int64", axis=axis, keepdims=keep))
     return _reduced(call, _REDUCTIONS[call.name], call.cast(source, call.dtype, "whole"))
 
 
@@ -132,6 +147,8 @@ RULES = {
     "rms_norm": rms_norm,
     "_fused_rms_norm": rms_norm,
     "group_norm": group_norm,
+    "native_group_norm": group_norm,
+    "instance_norm": instance_norm,
     "softmax": softmax,
     "_softmax": softmax,
     "log_softmax": softmax,

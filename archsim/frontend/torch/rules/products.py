@@ -63,10 +63,8 @@ def einsum(call: BoundCall) -> str:
 
 
 def convolution(call: BoundCall) -> str:
-    """Of one to three spatial axes; transposed ones are refused."""
+    """Of one to three spatial axes."""
     source, weight, bias = call.tensor("input"), call.tensor("weight"), call.optional("bias")
-    if call.flag("transposed") or "transpose" in call.name:
-        call.refuse("transposed convolutions have no rule")
     kernel = call.size(weight)[2:]
     spatial = len(kernel)
     if not 1 <= spatial <= 3 or len(call.size(source)) not in (spatial + 1, spatial + 2):
@@ -74,16 +72,14 @@ def convolution(call: BoundCall) -> str:
     strides, dilations = call.spread("stride", spatial, 1), call.spread("dilation", spatial, 1)
     inputs = [_batched(call, source, spatial + 2), weight, *([bias] if bias else [])]
     pads = _pads(call, kernel, strides, dilations)
-    result = call.add(
-        "Conv",
-        *inputs,
-        kernel_shape=kernel,
-        strides=strides,
-        dilations=dilations,
-        pads=pads,
-        group=call.integer("groups", 1),
-    )
-    return call.fitted(result, "unbatched")
+    attributes: dict[str, OperatorAttribute] = {
+        "kernel_shape": kernel, "strides": strides, "dilations": dilations, "pads": pads,
+        "group": call.integer("groups", 1),
+    }  # fmt: skip
+    if call.flag("transposed") or "transpose" in call.name:
+        attributes["output_padding"] = call.spread("output_padding", spatial, 0)
+        return call.fitted(call.add("ConvTranspose", *inputs, attributes=attributes), "unbatched")
+    return call.fitted(call.add("Conv", *inputs, attributes=attributes), "unbatched")
 
 
 def _batched(call: BoundCall, source: str, rank: int) -> str:
@@ -110,7 +106,7 @@ def attention(call: BoundCall) -> str:
     if call.number("dropout_p", 0.0):
         call.refuse("drops elements at random; call eval() on the module before it is exported")
     operands = [call.tensor(key) for key in ("query", "key", "value")]
-    mask = call.optional("attn_mask")
+    mask = _mask(call)
     attributes: dict[str, OperatorAttribute] = {"is_causal": 1} if call.flag("is_causal") else {}
     if call.plain("scale") is not None:
         attributes["scale"] = call.number("scale")
@@ -121,6 +117,13 @@ def attention(call: BoundCall) -> str:
     operands = [_four(call, name, part) for name, part in zip(operands, parts, strict=True)]
     result = call.add("Attention", *operands, *([_added(call, mask)] if mask else []), attributes=attributes)
     return call.fitted(result, "heads")
+
+
+def _mask(call: BoundCall) -> str:
+    """The mask, '' for one that is known to leave all in."""
+    mask = call.optional("attn_mask")
+    data = call.value(mask).data if mask else None
+    return "" if data is not None and data.dtype == bool and data.all() else mask
 
 
 def _added(call: BoundCall, mask: str) -> str:

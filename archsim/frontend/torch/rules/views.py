@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+import numpy as np
+
 from archsim.frontend.torch.bound import BoundCall
 from archsim.ir.graph import Shape
 
@@ -84,13 +86,11 @@ def expand(call: BoundCall) -> str:
 def repeat(call: BoundCall) -> str:
     """Copies side by side along each axis."""
     source, times = call.tensor("self"), call.integers("repeats", call.integers("dims", ()))
-    wide = (1,) * (len(times) - len(call.size(source))) + call.size(source)
-    parted = tuple(size for extent in wide for size in (1, extent))
-    times = (1,) * (len(wide) - len(times)) + times
-    target = tuple(size for each in zip(times, wide, strict=True) for size in each)
-    found = call.reshaped(source, parted, "parted")
-    found = call.add("Expand", found, call.integers_value("times", target), part="times")
-    return call.reshaped(found, call.shape)
+    shape = call.size(source)
+    axes = max(len(times), len(shape))
+    source = call.reshaped(source, (*[1] * (axes - len(shape)), *shape), "wide")
+    times = (*[1] * (axes - len(times)), *times)
+    return call.add("Tile", source, call.integers_value("times", times)) if max((1, *times)) > 1 else source
 
 
 def part_of(call: BoundCall) -> str:
@@ -98,27 +98,14 @@ def part_of(call: BoundCall) -> str:
     source = call.tensor("self")
     axis = call.axis("dim", len(call.size(source)), 0)
     start, end, step = call.integer("start", 0), call.integer("end", _END), call.integer("step", 1)
-    return _slice(call, source, axis, (start, end, step))
+    return call.cut(source, axis, (start, end, step))
 
 
 def narrow(call: BoundCall) -> str:
     """So many elements of an axis from a place on."""
     source = call.tensor("self")
     start, length = call.integer("start"), call.integer("length")
-    return _slice(call, source, call.axis("dim", len(call.size(source))), (start, start + length, 1))
-
-
-def _slice(call: BoundCall, source: str, axis: int, taken: tuple[int, int, int], part: str = "") -> str:
-    shape = call.size(source)
-    if not shape or taken[2] < 1:
-        call.fail(f"takes {taken} of an axis of {list(shape)}")
-    if range(shape[axis])[slice(*taken)] == range(shape[axis]):
-        return source
-    bounds = [
-        call.integers_value(f"{part}{key}", (number,))
-        for key, number in zip(("from", "to", "axes", "by"), (taken[0], taken[1], axis, taken[2]), strict=True)
-    ]
-    return call.add("Slice", source, *bounds, part=part, dtype=call.value(source).dtype)
+    return call.cut(source, call.axis("dim", len(call.size(source))), (start, start + length, 1))
 
 
 def select(call: BoundCall) -> str:
@@ -185,9 +172,68 @@ def _rolled(call: BoundCall, source: str, axis: int, shift: int, part: str) -> s
     size = call.size(source)[axis]
     if not size or not shift % size:
         return source
-    back = _slice(call, source, axis, (size - shift % size, _END, 1), f"{part}back")
-    front = _slice(call, source, axis, (0, size - shift % size, 1), f"{part}front")
+    back = call.cut(source, axis, (size - shift % size, _END, 1), f"{part}back.")
+    front = call.cut(source, axis, (0, size - shift % size, 1), f"{part}front.")
     return call.add("Concat", back, front, part=f"{part}join" if part else "", dtype=call.dtype, axis=axis)
+
+
+def flipped(call: BoundCall) -> str:
+    """Axes from their end."""
+    found = call.tensor("self")
+    for axis in call.axes("dims", len(call.size(found))):
+        size = call.size(found)[axis]
+        found = call.add(
+            "Slice", found, *(call.integers_value(f"axis{axis}.{key}", (number,)) for key, number in
+                              (("from", size), ("to", -size - 1), ("axis", axis), ("by", -1))),
+            part=f"axis{axis}",
+        )  # fmt: skip
+    return found
+
+
+def windows(call: BoundCall) -> str:
+    """Windows along an axis, each as a new last axis."""
+    source = call.tensor("self")
+    axis = call.axis("dimension", len(call.size(source)))
+    size, step = call.integer("size"), call.integer("step")
+    if size < 1 or step < 1 or not 0 < size <= call.size(source)[axis]:
+        call.fail(f"windows of {size} every {step} of {call.size(source)[axis]}")
+    count = call.shape[axis]
+    if size == step and count * size == call.size(source)[axis]:
+        parted = (*call.size(source)[:axis], count, size, *call.size(source)[axis + 1 :])
+        found = call.reshaped(source, parted, "windows")
+    else:
+        places = np.add.outer(np.arange(count) * step, np.arange(size))
+        taken = call.maker.constant(f"{call.label}.places", places.ravel(), "int64")
+        index = call.reshaped(taken, places.shape, "places.windows")
+        found = call.add("Gather", source, index, part="taken", axis=axis)
+    rank = len(call.size(found))
+    order = (*range(axis + 1), *range(axis + 2, rank), axis + 1)
+    return found if order == tuple(range(rank)) else call.add("Transpose", found, perm=order)
+
+
+def repeated(call: BoundCall) -> str:
+    """Every element of an axis several times, one after the other."""
+    source = call.tensor("self")
+    if call.plain("dim") is None:
+        source = call.reshaped(source, (call.value(source).elements,), "flat")
+    if call.is_tensor("repeats"):
+        call.refuse("repeats each element as often as a tensor says")
+    shape = call.size(source)
+    axis, times = call.axis("dim", len(shape), 0), call.integer("repeats")
+    parted = call.reshaped(source, (*shape[: axis + 1], 1, *shape[axis + 1 :]), "parted")
+    target = call.integers_value("times", (*shape[: axis + 1], times, *shape[axis + 1 :]))
+    return call.reshaped(call.add("Expand", parted, target, part="times"), call.shape)
+
+
+def unshuffled(call: BoundCall) -> str:
+    """Blocks of pixels as blocks of channels."""
+    source, factor = call.tensor("self"), call.integer("downscale_factor")
+    *outer, channels, rows, columns = (1, *call.size(source))
+    if factor < 1 or rows % factor or columns % factor:
+        call.fail(f"{rows} by {columns} pixels are no blocks of {factor} by {factor}")
+    parted = (prod(outer), channels, rows // factor, factor, columns // factor, factor)
+    found = call.add("Transpose", call.reshaped(source, parted, "blocks"), part="channels", perm=(0, 1, 3, 5, 2, 4))
+    return call.reshaped(found, call.shape)
 
 
 def pad(call: BoundCall) -> str:
@@ -251,4 +297,8 @@ RULES = {
     "roll": roll,
     "pad": pad,
     "constant_pad_nd": pad,
+    "flip": flipped,
+    "unfold": windows,
+    "repeat_interleave": repeated,
+    "pixel_unshuffle": unshuffled,
 }
