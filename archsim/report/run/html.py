@@ -156,6 +156,7 @@ def _contents(values: PageContent, made: Mapping[str, ReportTable]) -> list[tupl
         ("predicted", "Predicted and simulated", "predicted" in made),
         ("roofline", "Roofline", bool(values["roofline"])),
         ("dram", "DRAM over time", bool(values["drams"])),
+        ("roles", "DRAM by role", "roles" in made),
         ("noc", "Network", bool(values["noc"])),
         ("energy", "Energy and area", True),
         ("timeline", "Timeline and power", True),

@@ -33,6 +33,7 @@ from archsim.report.run.dram_rows import dram_table, parts_with_rows
 from archsim.report.run.headline import bound_of
 from archsim.report.run.layer_layout import layers
 from archsim.report.run.noc_rows import array_count, by_kind, links_table
+from archsim.report.run.role_rows import roles_table
 from archsim.report.run.run_sentences import operand_stalls
 
 OPERANDS = 12
@@ -51,6 +52,7 @@ def tables(summary: Summary) -> dict[str, ReportTable]:
         "operands": operands(summary),
         "predicted": predicted(summary),
         **{f"dram {name}": dram_table(name, part) for name, part in parts_with_rows(summary).items()},
+        "roles": roles_table(summary),
         **({"links": links_table(summary["details"]["noc"])} if "noc" in summary["details"] else {}),
         "energy": energy(summary),
         "area": area(summary),
