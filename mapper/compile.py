@@ -9,8 +9,9 @@ from mapper.allocate.placement import PlaceError
 from mapper.layers import Layers
 from mapper.lower.model import Compiled, Lowering
 from mapper.options import Options, check_objective, resolve_dtypes
+from mapper.problem.formats import formatted
 
-__all__ = ["Compiled", "Options", "compile_model", "resolve_dtypes"]
+__all__ = ["Compiled", "Options", "compile_model", "formatted", "resolve_dtypes"]
 
 
 def compile_model(workload: Workload, architecture: Architecture, options: Options | None = None) -> Compiled:
@@ -22,6 +23,7 @@ def compile_model(workload: Workload, architecture: Architecture, options: Optio
     options = options or Options()
     check_objective(options.objective)
     dtypes = resolve_dtypes(architecture, options.dtypes or {})
+    workload = formatted(workload, architecture, options.dtypes or {})
     try:
         mapped = Layers(workload, architecture, dtypes, options).map()
         return Lowering(workload, architecture, dtypes, options).lower(mapped)

@@ -102,6 +102,8 @@ def least(layers: Layers, problem: Problem) -> Bounds | str:
         return "the layer is spread over cores, and a bound of one core's part is none of other spreads"
     if problem.engine != "array":
         return f"the layer runs on '{problem.unit}', which is no array"
+    if problem.made:
+        return "its factors are converted on their way, which no bound knows"
     try:
         unspread = frozenset(layers.rules[problem.layer.name].on(problem.engine).unspread)
         return bounds(problem, layers.chip, layers.dtypes, unspread=unspread)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import prod
 
 from archsim.base.errors import ConfigError, MappingError
@@ -26,7 +27,8 @@ from mapper.problem import constraints
 from mapper.problem.array_axes import obeyed
 from mapper.problem.capacity import usable
 from mapper.problem.core_partition import on_cores
-from mapper.problem.operands import base_of, operand_dtype
+from mapper.problem.formats import FACTORS, engine_pair, is_converted, operand_dtype
+from mapper.problem.packed import base_of
 from mapper.problem.problem import Problem, build
 from mapper.search.exhaustive import best_of
 from mapper.search.promising_spreads import spreads
@@ -100,7 +102,18 @@ class Layers:
         """What stays on chip when the tensors ``barred`` may not."""
         if self.options.fences == "all":
             barred = frozenset(self.workload.tensors)
+        elif self.architecture.noc is None:
+            barred |= self._converted
         return plan_residency(self.workload, self.architecture, self.dtypes, barred, self.stated.placed)
+
+    @cached_property
+    def _converted(self) -> Barred:
+        """Factors that a VECTOR command converts: it makes them of tiles in a ring, not of a tensor on chip."""
+        found = set[str]()
+        for layer in self.workload.layers:
+            if is_converted(layer, self.workload, self.architecture, self.dtypes):
+                found |= {base_of(self.workload, operand.tensor) for operand in layer.inputs if operand.name in FACTORS}
+        return frozenset(found)
 
     @property
     def fixed(self) -> Barred:
@@ -205,6 +218,8 @@ class Layers:
         """Engines on which a layer of this kind can run."""
         if layer.kind in ("copy", "vector"):
             return [layer.kind]
+        if is_converted(layer, self.workload, self.architecture, self.dtypes):
+            return ["array"]
         engines = [("array", self.architecture.arrays), ("vector", self.architecture.vectors)]
         return [engine for engine, parts in engines if parts] or ["array"]
 
@@ -220,7 +235,12 @@ class Layers:
                 f"{rules.place}: layer '{layer.name}' ({layer.op}) runs on no array, which alone has {axes}"
             )
         others = tuple(unit.name for unit in self.architecture.vectors[:1] if "vector" in engines)
-        return obeyed(layer, rules, self.architecture.arrays[0], self.dtypes, others)
+        return obeyed(layer, rules, self.architecture.arrays[0], self._pair(layer), others)
+
+    def _pair(self, layer: Layer) -> dict[str, str]:
+        """The number formats of both factors of a product as the array reads them, by their roles."""
+        found = engine_pair(layer, self.workload, self.architecture, self.dtypes)
+        return dict(zip(("inputs", "weights"), found, strict=True))
 
     def _engines(self, layer: Layer, rules: constraints.Rules) -> list[str]:
         """Those that are searched: the vector unit for matmuls only where it may be as fast as the array."""
@@ -235,11 +255,11 @@ class Layers:
         if any(layer.dims[dim] > 1 for dim in layer.batch):
             return True
         array, unit = self.architecture.arrays[0], self.architecture.vectors[0]
-        dtype = operand_dtype(layer.output, self.dtypes)
+        dtype = operand_dtype(layer.output, self.workload, self.dtypes)
         if dtype not in unit.lanes:
             return False
         by_vector = vector_time(prod(layer.dims.values()), 1, (), unit, dtype)
-        by_array, *_ = fold_function(self.chip, layer, array, self.dtypes)(tuple(layer.dims.items()))
+        by_array, *_ = fold_function(self.chip, layer, array, self._pair(layer))(tuple(layer.dims.items()))
         return by_vector * array.clock_hz <= by_array * unit.clock_hz
 
     def _check_tables(self, layer: Layer) -> None:
@@ -253,7 +273,9 @@ class Layers:
 
     def _check_state(self, layer: Layer) -> None:
         """Nor do rows that are copied to a state change theirs."""
-        rows, written = operand_dtype(layer.inputs[0], self.dtypes), operand_dtype(layer.output, self.dtypes)
+        rows, written = (
+            operand_dtype(operand, self.workload, self.dtypes) for operand in (layer.inputs[0], layer.output)
+        )
         if layer.kind == "copy" and layer.output.role == "kv" and rows != written:
             raise ConfigError(
                 f"layer '{layer.name}' ({layer.op}) copies rows of {rows} to a state of {written}; a copy changes no "

@@ -13,6 +13,7 @@ from archsim.ir.program import Program
 from archsim.spec.architecture import Architecture
 from mapper.cost.chip_rates import Outer
 from mapper.problem.element_scales import Numbers
+from mapper.problem.formats import is_apart
 
 OBJECTIVES = ("latency", "energy", "edp")
 EXHAUSTIVE = "exhaustive"  # the mapping search that is taken unless another one is asked for
@@ -77,6 +78,8 @@ def resolve_dtypes(architecture: Architecture, asked: Mapping[str, str]) -> dict
     Whether the engines have rates for them is judged by the layers that need these (``mapper.problem.feasibility``).
     """
     found = {**architecture.dtypes, **asked}
+    if is_apart(architecture, found):
+        found["weights"] = found["inputs"]
     for role in ("inputs", "weights", "outputs", "accumulate"):
         if role not in found:
             raise ConfigError(f"chip '{architecture.name}' states no dtype for {role} (dtypes.{role})")

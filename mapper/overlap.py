@@ -28,7 +28,8 @@ from mapper.lower.model import Mapped
 from mapper.lower.moves import load_order
 from mapper.lower.tile_moves import first_tile
 from mapper.problem.channels import load_channel
-from mapper.problem.operands import OperandPlan, base_of
+from mapper.problem.operands import OperandPlan
+from mapper.problem.packed import base_of
 from mapper.problem.problem import Problem
 
 WORTH = 0.005  # of what a layer takes: less is not looked at

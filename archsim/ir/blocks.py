@@ -114,7 +114,8 @@ def _form(workload: Workload, sources: _Sources, at: int, layer: Layer) -> str:
 def _operand(workload: Workload, operand: Operand, origin: object) -> tuple[object, ...]:
     tensor = workload.tensors[operand.tensor]
     view = None if tensor.view is None else (tensor.view.offset, tensor.view.strides)
-    form = tensor.shape, tensor.kind, tensor.logical, view, workload.tensors[_base(workload, operand.tensor)].state
+    base = workload.tensors[_base(workload, operand.tensor)]
+    form = tensor.shape, tensor.kind, tensor.logical, view, base.state, base.format
     return operand.name, operand.role, operand.axes, operand.rows, form, origin
 
 

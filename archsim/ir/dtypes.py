@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from archsim.base.errors import ConfigError, nearest
 
-BYTES = {"int8": 1, "uint8": 1, "fp8": 1, "int16": 2, "fp16": 2, "bf16": 2, "int32": 4, "fp32": 4}
+BYTES = {
+    "int8": 1,
+    "uint8": 1,
+    "fp8": 1,
+    "fp8_e4m3": 1,
+    "fp8_e5m2": 1,
+    "int16": 2,
+    "fp16": 2,
+    "bf16": 2,
+    "int32": 4,
+    "fp32": 4,
+}
 
 
 def element_range(dtype: str) -> tuple[float, float]:

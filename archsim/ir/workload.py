@@ -43,6 +43,8 @@ class Tensor:
 
     ``logical``: permutation such that memory axis i is axis ``logical[i]`` of the model's tensor (identity if ()).
     ``state``: the rows of a state, which lives in memory from one run to the next; None of views of it, as of others.
+    ``format``: of the elements of a weight as the model has them (``archsim.facts.number_formats``), which its views
+    share; '' where it states none.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Tensor:
     logical: tuple[int, ...] = ()
     view: View | None = None
     state: StateRows | None = None
+    format: str = ""
 
     @property
     def elements(self) -> int:

@@ -28,7 +28,8 @@ from mapper.allocate.placement import (
 )
 from mapper.problem.capacity import shared
 from mapper.problem.geometry import components
-from mapper.problem.operands import base_of, pad_bytes, port_role
+from mapper.problem.operands import pad_bytes, port_role
+from mapper.problem.packed import base_of
 
 WORKING_SHARE = 4  # one part in four of the memory stays free for tiles
 

@@ -66,7 +66,8 @@ def slot_bytes(problem: Problem, plan: OperandPlan, mapping: LayerMapping, keep:
 def wanted(problem: Problem, mapping: LayerMapping) -> list[Slot]:
     """The rings that a layer needs, not yet placed: those of its Keeps with slots, in the order of placing."""
     keeps = [node for node in mapping.nodes if isinstance(node, Keep) and node.slots > 0]
-    kept = [(keep, plan) for keep in keeps if (plan := problem.kept(keep.operand, keep.level)) and plan.buffered]
+    of = [(keep, plan) for keep in keeps if (plan := problem.kept(keep.operand, keep.level)) and plan.buffered]
+    kept = [(keep, each) for keep, plan in of for each in problem.kept_with(plan)]
     kept.sort(key=lambda found: (found[0].operand not in FIRST, found[1].name))
     return [
         Slot(

@@ -27,6 +27,7 @@ from mapper.layers import Layers
 from mapper.lower.frame import Frame
 from mapper.lower.model import Lowering, Mapped
 from mapper.options import Options, check_objective, resolve_dtypes
+from mapper.problem.formats import formatted
 from mapper.problem.operands import OUT, OperandPlan
 
 
@@ -44,6 +45,7 @@ def estimate(workload: Workload, architecture: Architecture, options: Options) -
     """Map every layer and add up what the cost model expects; raises as ``compile_model`` does."""
     check_objective(options.objective)
     dtypes = resolve_dtypes(architecture, options.dtypes or {})
+    workload = formatted(workload, architecture, options.dtypes or {})
     try:
         mapped = Layers(workload, architecture, dtypes, options).map()
         lowering = Lowering(workload, architecture, dtypes, options)

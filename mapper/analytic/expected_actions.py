@@ -47,11 +47,13 @@ def expected_counts(
     counts: Counts = Counter()
     words = {memory.name: memory.word_bytes for memory in architecture.memories if memory.kind != "dram"}
     for plan in frame.problem.operands:
-        if plan.name != ACC and not plan.resident and plan.buffered:
+        if plan.made_of:
+            _convert(frame, plan, counts, words)
+        elif plan.name != ACC and not plan.resident and plan.buffered:
             _move(frame, plan, counts, words, bursts)
     if frame.problem.engine == "array":
         _array(frame, counts, words, architecture, dtypes)
-        _adding(frame, counts, words, architecture.dma.name, dtypes["accumulate"])
+        _adding(frame, counts, words, architecture.dma.name)
     if frame.problem.engine == "copy":
         _copy(frame, counts, words, bursts)
     else:
@@ -142,6 +144,19 @@ def _move(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, i
         _touch(counts, plan.level, inwards, filled, near, plan.element_bytes, words[plan.level], times * at_level)
 
 
+def _convert(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str, int]) -> None:
+    """Tiles that a VECTOR command makes of those that came in."""
+    sources, names = [frame.problem.operand(name) for name in plan.made_of], [p.name for p in frame.parts[plan.name]]
+    each = _each(frame, plan, plan.level)
+    for filled, _, times in moves(frame, plan):
+        sizes = dict(zip(names, filled, strict=True))
+        counts[frame.problem.vector, "lane_ops"] += prod(filled) * plan.passes * times * each
+        for source in sources:
+            elements = prod(sizes[part.name] for part in frame.parts[source.name])
+            _stream(counts, words, source, "read", elements, times * each)
+        _stream(counts, words, plan, "write", prod(filled), times * each)
+
+
 def far_moves(frame: Frame, plan: OperandPlan) -> Iterator[tuple[int, int]]:
     """(bytes, how often) of an operand's moves, as the memory beyond its edge sees them."""
     each = _each(frame, plan, plan.home)
@@ -227,7 +242,7 @@ def _array(
 ) -> None:
     problem = frame.problem
     array = next(part for part in architecture.arrays if part.name == problem.unit)
-    layer, shape = problem.layer, array_shape(array, dtypes["inputs"], dtypes["weights"])
+    layer, shape = problem.layer, array_shape(array, **problem.pair)
     nest = nest_of(layer, array.dataflow)
     for extents, times, fresh in _tiles(frame, tuple(problem.dims), len(frame.loops), frame.trims):
         fold = catalogue.get(array.dataflow).fold(nest, extents, shape, accumulate=not fresh)
@@ -246,7 +261,7 @@ def _array(
                     _stream(counts, words, plan, "read", _moving(plan, extents), times)
 
 
-def _adding(frame: Frame, counts: Counts, words: Mapping[str, int], dma: str, dtype: str) -> None:
+def _adding(frame: Frame, counts: Counts, words: Mapping[str, int], dma: str) -> None:
     """Partial sums that cores copy, send and add up."""
     adders, plan = frame.problem.adders, frame.problem.operand(ACC)
     if adders == 1:
@@ -256,7 +271,7 @@ def _adding(frame: Frame, counts: Counts, words: Mapping[str, int], dma: str, dt
     for sizes, _, count in tiles(frame, plan, frame.keeps[ACC][0], None):
         for direction, times in (("read", way.copies + 2 * (adders - 1)), ("write", way.copies + adders - 1)):
             _touch(counts, plan.level, direction, sizes, strides, plan.element_bytes, word, count * times)
-        counts[dma, combining(dtype)] += prod(sizes) * count * (adders - 1)
+        counts[dma, combining(plan.dtype)] += prod(sizes) * count * (adders - 1)
 
 
 def _moving(plan: OperandPlan, extents: Mapping[str, int]) -> int:

@@ -58,7 +58,7 @@ class LayerCounter:
 
 def moves(plan: OperandPlan) -> bool:
     """Whether tiles of an operand are moved to or from a ring."""
-    return plan.buffered and not plan.resident
+    return plan.buffered and not plan.resident and not plan.made_of
 
 
 def forget() -> None:

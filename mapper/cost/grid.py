@@ -21,6 +21,7 @@ from mapper.problem.constraints import FREE, Rules
 from mapper.problem.cuts import Cut, cuts, striped, tapped
 from mapper.problem.geometry import Component, slot_padding
 from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan
+from mapper.problem.packed import riding
 from mapper.problem.problem import GROUPS, Problem
 
 Reals = NDArray[np.float64]
@@ -112,7 +113,13 @@ def _plain_grid(problem: Problem, architecture: Architecture, rules: Rules) -> G
 
 def _multiples(problem: Problem, architecture: Architecture) -> Mapping[str, int]:
     rows, cols = sides(problem, architecture)
-    return {"B": 1, "M": 1, "N": cols, "K": rows} if problem.engine == "array" else dict.fromkeys(GROUPS, 1)
+    if problem.engine != "array":
+        return dict.fromkeys(GROUPS, 1)
+    found = {"B": 1, "M": 1, "N": cols, "K": rows}
+    for dim, size in riding(problem.layer).items():
+        group = next(group for group in GROUPS if dim in problem.groups[group])
+        found[group] = max(1, found[group] // size)
+    return found
 
 
 def sides(problem: Problem, architecture: Architecture) -> tuple[int, int]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapper.cost.chip_rates import ChipCosts, drain_steps
+from mapper.cost.conversions import converted_tiles, lane_operations
 from mapper.cost.dram_contention import behind, brought_before, paced, together
 from mapper.cost.grid import Flow, Reals, Traffic
 from mapper.cost.latency import PINS, Terms, largest, latency_terms
@@ -92,14 +93,14 @@ class Costs:
         done, timed = self.done.slowed(slow.array, slow.vector), self._timed
         counts = memory_bytes(problem, done, self.flows, timed)
         chip = self.chip if slow.pins else usual
-        return latency_terms(problem, chip, done, timed, counts, slow.moves, in_turns=True)
+        return latency_terms(problem, chip, done, timed, counts, slow.moves, in_turns=True, slow_vector=slow.vector)
 
     def _of_cores(self, off_chip: Mapping[str, Flow]) -> Terms:
         """What each resource needs of a layer that is spread over cores, where DRAM sees the traffic ``off_chip``."""
         usual, problem, slow = self.chip.usual(), self.problem, self.slowdown
         done = self.done.slowed(slow.array, slow.vector)
         counts = memory_bytes(problem, done, self.flows, off_chip)
-        found = latency_terms(problem, usual, done, off_chip, counts, slow.moves)
+        found = latency_terms(problem, usual, done, off_chip, counts, slow.moves, slow_vector=slow.vector)
         busiest = np.maximum(done.array_total, done.vector_total)
         late = {name: behind(problem, off_chip, busiest) for name in found.work if name.endswith(PINS)}
         return Terms({name: cycles + late.get(name, 0.0) for name, cycles in found.cycles.items()}, found.work)
@@ -111,7 +112,8 @@ class Costs:
 
     def energy(self, cycles: Reals) -> Reals:
         """The same where it takes so many ``cycles``."""
-        found: Reals = self.accesses_pj + self._operations_pj + cycles * self.standing_pj
+        converted = lane_operations(self.problem, self.flows) * self._cores * self._lane_pj
+        found: Reals = self.accesses_pj + self._operations_pj + converted + cycles * self.standing_pj
         return found
 
     @property
@@ -127,11 +129,21 @@ class Costs:
         outputs = prod(size for dim, size in problem.layer.dims.items() if dim not in problem.groups["K"])
         volume = problem.layer.points
         passes, _, _ = drain_steps(problem.layer)
-        lanes = energy.get((problem.vector, "lane_ops"), 0.0)
+        lanes = self._lane_pj
         if not problem.accumulates:
             return volume * passes * lanes if problem.vector else 0.0
         mac = energy.get((problem.unit, "mac"), 0.0) if problem.engine == "array" else lanes
         return volume * mac + outputs * passes * lanes
+
+    @property
+    def _lane_pj(self) -> float:
+        """Of one pass over one element in a lane."""
+        return self.chip.energy_pj.get((self.problem.vector, "lane_ops"), 0.0)
+
+    @property
+    def _cores(self) -> int:
+        """Cores that have a part of the layer."""
+        return self.problem.spread.cores if self.problem.spread is not None else 1
 
     @cached_property
     def accesses_pj(self) -> Reals:
@@ -275,6 +287,8 @@ def memory_bytes(
     for plan in problem.loads:
         add(plan, plan.home, "read", off_chip[plan.name].touched)
         add(plan, plan.level, "write", moved[plan.name].filled)
+    for plan, direction in converted_tiles(problem):
+        add(plan, plan.level, direction, moved[plan.name].filled)
     out = problem.operand(OUT)
     add(out, out.level, "write", moved[OUT].touched)
     for plan in problem.stores:

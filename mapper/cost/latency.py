@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.conversions import conversions
 from mapper.cost.grid import Flow, Reals
 from mapper.cost.network_bounds import network_terms, trip, usual_rate
 from mapper.cost.network_loads import is_apart, passage, reach_bytes
@@ -58,13 +59,15 @@ def latency_terms(
     slower: Mapping[str, float] = NO_SLOWER,
     *,
     in_turns: bool = False,
+    slow_vector: float = 1.0,
 ) -> Terms:
     """Cycles that each engine and each port needs at least; ``off_chip``: the traffic that DRAM sees, ``counts``: bytes
     at each memory; ``slower``: how many times as long the on-chip streams of the moves of plans take, by their names.
 
     An engine's: its own work, the first tile's way to it and the last tile's way from it. ``in_turns``: also what a
     small last tile waits for the whole one before it, its bytes as if it were whole, and what loads and stores wait for
-    one another where DRAM serves one after the other, which is no bound.
+    one another where DRAM serves one after the other, which is no bound. ``slow_vector``: how many times as long the
+    vector unit takes.
     """
     load_total, load_first, queues = _load_times(chip, problem, off_chip, slower)
     store_total, store_last = _store_times(chip, problem, off_chip, slower)
@@ -81,13 +84,15 @@ def latency_terms(
         waited = starved(done, off_chip, queues)
         array_total = array_total + waited
         vector_total = vector_total + waited + stalled(chip, problem, done, off_chip)
+    made = conversions(chip, problem, off_chip, slow_vector)
+    loaded, load_first = load_first, load_first + made.first
     compute_first = done.array_first + done.vector_first
     compute_last = done.array_last + done.vector_last
     if in_turns:
         compute_last = compute_last + behind_whole(problem, done, off_chip, load_total, compute_last)
     terms, between, links = dict[str, Reals](), 0.0, network_terms(chip, problem, off_chip)
     work = {
-        "load engine": load_total, "array": array_total, "vector unit": vector_total,
+        "load engine": load_total, "array": array_total, "vector unit": vector_total + made.total,
         "store engine": store_total,
     }  # fmt: skip
     if problem.adders > 1:
@@ -100,7 +105,10 @@ def latency_terms(
     terms |= {
         "load engine": load_total + between + compute_last + store_last,
         "array": load_first + array_total + between + done.vector_last + store_last,
-        "vector unit": load_first + done.array_first + between + vector_total + store_last,
+        "vector unit": np.maximum(loaded + made.total, load_first + done.array_first)
+        + between
+        + vector_total
+        + store_last,
         "store engine": load_first + compute_first + between + store_total,
     }
     if problem.engine == "copy" and not problem.loads and not problem.stores:

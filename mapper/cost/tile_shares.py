@@ -203,7 +203,9 @@ class GroupCuts:
 
     def _slid(self, plan: OperandPlan) -> dict[int, int]:
         """Numbers of the cuts over whose innermost loop windows of an operand may slide, with its strip there."""
-        geo, dims, found = self._geo, self._geo.problem.dims, {}
+        geo, dims, found = self._geo, self._geo.problem.dims, dict[int, int]()
+        if plan.still:
+            return found
         for number, cut in enumerate(self.made):
             innermost = cut.loops[-1][0] if cut.loops else None
             if innermost is not None and innermost == geo.sliding and is_block(geo, plan, {**dims, **cut.tiles}):

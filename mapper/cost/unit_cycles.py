@@ -143,7 +143,7 @@ def _array(
 ) -> tuple[Reals, Reals, Reals, dict[str, Reals]]:
     part = next(array for array in chip.architecture.arrays if array.name == problem.unit)
     cells = np.nonzero(needed)
-    figures = folds(chip, problem.layer, part, dtypes, values.columns(cells))
+    figures = folds(chip, problem.layer, part, problem.pair, values.columns(cells))
     figures[0] = (figures[0] + part.startup_cycles) / chip.scale(part)
     tables = np.zeros((len(figures), *values.shape))
     for table, row in zip(tables, figures, strict=True):

@@ -89,9 +89,9 @@ def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
 
 
 def _slots(frame: Frame, plan: OperandPlan) -> int:
-    nodes = frame.mapping.nodes
-    kept = (node for node in nodes if isinstance(node, Keep))
-    return next((node.slots for node in kept if frame.problem.kept(node.operand, node.level) == plan), 0)
+    nodes, leader = frame.mapping.nodes, plan.follows or plan.name
+    kept = [(node, frame.problem.kept(node.operand, node.level)) for node in nodes if isinstance(node, Keep)]
+    return next((node.slots for node, found in kept if found is not None and found.name == leader), 0)
 
 
 def _cell(value: float) -> np.ndarray:

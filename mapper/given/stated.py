@@ -18,7 +18,8 @@ from mapper.given.structure import faults
 from mapper.options import Given
 from mapper.problem.constraints import Rules, unused
 from mapper.problem.core_partition import of_core, on_cores
-from mapper.problem.operands import STAGE, base_of
+from mapper.problem.operands import STAGE
+from mapper.problem.packed import base_of
 from mapper.problem.problem import Problem
 
 PROOF = "stated, not searched"

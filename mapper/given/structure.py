@@ -75,7 +75,7 @@ def _in_strip(loop: Loop, strip: int, extent: int) -> str:
 
 
 def _keeps(problem: Problem, mapping: LayerMapping, memories: tuple[str, ...]) -> Iterator[Fault]:
-    known = [plan for plan in problem.operands if plan.buffered or plan.resident]
+    known = [plan for plan in problem.operands if (plan.buffered or plan.resident) and not plan.follows]
     seen: set[tuple[str, str]] = set()
     for index, node in enumerate(mapping.nodes):
         if isinstance(node, Keep):
@@ -158,7 +158,7 @@ def _missing(problem: Problem, mapping: LayerMapping) -> Iterator[Fault]:
         yield Fault(None, f"operand '{name}' stays on chip (tensor '{tensor}') but is not among the resident ones")
     kept = {(node.operand, node.level) for node in mapping.nodes if isinstance(node, Keep)}
     for plan in problem.operands:
-        if plan.buffered and not plan.resident and (plan.operand, plan.level) not in kept:
+        if plan.buffered and not plan.resident and not plan.follows and (plan.operand, plan.level) not in kept:
             where = f"in '{plan.level}'"
             missing = f"not kept {where}" if plan.operand in {name for name, _ in kept} else "kept nowhere"
             yield Fault(None, f"operand '{plan.operand}' is {missing}; it needs a Keep {where}")

@@ -168,7 +168,7 @@ def array_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tu
     if problem.engine != "array":
         raise MappingError(f"layer '{problem.layer.name}' runs on '{problem.unit}', which is no array")
     array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
-    return array, array_shape(array, dtypes["inputs"], dtypes["weights"])
+    return array, array_shape(array, **problem.pair)
 
 
 def _axis(spec: FanoutSpec, shape: ArrayShape) -> Axis:

@@ -41,9 +41,9 @@ def slowdown(problem: Problem, mapping: LayerMapping, chip: ChipCosts) -> Slowdo
 def _stored(problem: Problem) -> dict[str, Stored]:
     """Tensors by operand, as if each began at the start of its memory."""
     return {
-        plan.name: Stored(plan.tensor, 0, tuple([step * plan.element_bytes for step in plan.strides]), plan.shape)
+        plan.operand: Stored(plan.tensor, 0, tuple([step * plan.element_bytes for step in plan.strides]), plan.shape)
         for plan in problem.operands
-        if plan.tensor and not plan.is_stage
+        if plan.tensor and not plan.made_of
     }
 
 

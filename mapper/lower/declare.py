@@ -132,6 +132,8 @@ def _ends(frame: Frame, plan: OperandPlan) -> tuple[Lane, Lane]:
     stored: Lane = ("store", store_channel(frame.number, plan, frame.channels))
     if plan.name == ACC:
         return (unit, 0), ("vector", 0)
+    if plan.made_of:
+        return ("vector", 0), (unit, 0)
     inner = next((other for other in problem.operands if other.beyond == plan.name), None)
     if plan.operand == OUT:
         within: Lane = ("vector", 0)
@@ -139,6 +141,8 @@ def _ends(frame: Frame, plan: OperandPlan) -> tuple[Lane, Lane]:
             within = ("store", store_channel(frame.number, inner, frame.channels))
         return within, stored
     reader: Lane = stored if unit == "store" else (unit, 0)
+    if any(plan.name in made.made_of for made in problem.made):
+        reader = ("vector", 0)
     if inner is not None:
         reader = ("load", load_channel(problem, inner, frame.channels))
     return ("load", load_channel(problem, plan, frame.channels)), reader

@@ -72,11 +72,12 @@ class Frame:
     @cached_property
     def keeps(self) -> dict[str, tuple[int, bool]]:
         """Plan -> (number of loops above its reservation, whether its window slides over the last of them)."""
-        found = {}
+        found = dict[str, tuple[int, bool]]()
         for index, node in enumerate(self.mapping.nodes):
             if isinstance(node, Keep) and (plan := self.problem.kept(node.operand, node.level)) is not None:
                 above = sum(isinstance(other, Loop) for other in self.mapping.nodes[: node.reserve_at])
-                found[plan.name] = (above, node.reserve_at != index)
+                slides = node.reserve_at != index
+                found |= {each.name: (above, slides) for each in self.problem.kept_with(plan)}
         return found
 
     @cached_property

@@ -13,6 +13,7 @@ from dataclasses import replace
 from archsim.ir.functions import Function
 from archsim.ir.program import Command, CommandGuard, MatmulNest, Region, Token
 from mapper.cost.chip_rates import drain_steps
+from mapper.lower.conversions import conversions
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item, unit_engine
 from mapper.lower.moves import copies, loads, stores
@@ -34,6 +35,7 @@ def _compute(frame: Frame) -> Iterator[Item]:
     if not frame.problem.accumulates:
         yield _vector(frame, depth)
         return
+    yield from conversions(frame)
     acc_depth, _ = frame.keeps[ACC]
     yield _accumulate(frame, depth, acc_depth)
     yield _drain(frame, acc_depth)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import LayerMapping, ModelMapping, Placement
+from archsim.ir.packing import in_bytes
 from archsim.ir.program import Command, Program, StateExtent
 from archsim.ir.program import PlacedTensor as StoredTensor
 from archsim.ir.workload import Layer, Workload
@@ -33,7 +34,9 @@ from mapper.lower.partials import with_way
 from mapper.lower.program import LoweredLayer, assemble, border_items, queue_names
 from mapper.options import Options
 from mapper.problem.element_scales import PLAIN, of_operands
-from mapper.problem.operands import base_of, home_role, operand_dtype
+from mapper.problem.formats import operand_dtype
+from mapper.problem.operands import OperandPlan, home_role
+from mapper.problem.packed import BYTES, SCALE, base_of
 from mapper.problem.problem import Problem
 
 
@@ -161,9 +164,9 @@ class Lowering:
         residency: Residency,
     ) -> Frame:
         stored = {
-            op.name: self._stored(op.tensor, by_name, residency)
-            for op in problem.operands
-            if op.tensor and not op.is_stage
+            plan.operand: self._stored(plan, by_name, residency)
+            for plan in problem.operands
+            if plan.tensor and not plan.made_of
         }
         channels = self.architecture.dma.channels
         frame = Frame(problem, mapping, stored, channels, index, outer=self.options.outer)
@@ -195,8 +198,12 @@ class Lowering:
         command = Command(f"{layer.name}.host", "HOST", layer.name, role="host", flops=flops, nbytes=nbytes)
         return Item("host", 0, command, touches)
 
-    def _stored(self, tensor: str, by_name: Mapping[str, StoredTensor], residency: Residency) -> Stored:
+    def _stored(self, plan: OperandPlan, by_name: Mapping[str, StoredTensor], residency: Residency) -> Stored:
+        tensor = plan.tensor
         base = self.workload.tensors[self.base[tensor]]
+        if plan.first is not None:
+            strides = tuple([step * plan.element_bytes for step in plan.strides])
+            return Stored(base.name, plan.first * plan.element_bytes, strides, plan.shape)
         size = size_bytes(by_name[base.name].dtype)
         pinned = residency.tensors.get(base.name)
         stored = pinned.layout if pinned is not None else layout(base, size)
@@ -212,7 +219,8 @@ class Lowering:
                 continue
             tensor = self.workload.tensors[name]
             home = self.architecture.outer(home_role(tensor.kind, self.roles.get(name, ""))).name
-            by_home.setdefault(home, []).append((name, tensor.elements * size_bytes(dtype), self.lives[name]))
+            size = in_bytes(tensor).elements * size_bytes(dtype)
+            by_home.setdefault(home, []).append((name, size, self.lives[name]))
         placed: dict[str, tuple[str, int]] = {}
         for home, wanted in by_home.items():
             stated = {name: place for name, place in self._stated().items() if place.memory == home}
@@ -239,13 +247,16 @@ class Lowering:
         found: dict[str, str] = {}
         for layer in self.workload.layers:
             for operand in (*layer.inputs, layer.output):
-                found.setdefault(self.base[operand.tensor], operand_dtype(operand, self.dtypes))
+                name = self.base[operand.tensor]
+                found.setdefault(name, operand_dtype(operand, self.workload, self.dtypes))
+                if f"{name}{SCALE}" in self.workload.tensors:
+                    found.setdefault(f"{name}{SCALE}", BYTES)
         return found
 
     def _tensor(
         self, name: str, dtype: str, placed: Mapping[str, tuple[str, int]], residency: Residency
     ) -> StoredTensor:
-        tensor = self.workload.tensors[name]
+        tensor = in_bytes(self.workload.tensors[name])
         pinned = residency.tensors.get(name)
         stored = pinned.layout if pinned is not None else layout(tensor, size_bytes(dtype))
         memory, address = (pinned.memory, pinned.address) if pinned is not None else placed[name]

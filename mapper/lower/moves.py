@@ -47,7 +47,7 @@ def _loads(frame: Frame, plan: OperandPlan) -> Iterator[Item]:
 
 def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[LoopEdge, ...], kept: int) -> Item:
     ring = frame.ring(plan.name)
-    extents = _part_extents(frame, plan, depth, kept)
+    extents = part_extents(frame, plan, depth, kept)
     waits, signals = _held(frame, plan, depth, when)
     command = Command(
         name=f"{frame.name}.{name}",
@@ -68,7 +68,8 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Lo
     return Item("load", depth, command, touches, channel=channel, operand=plan.name)
 
 
-def _part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:
+def part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:
+    """Positions of a tile below ``depth`` loops along each of its axes, less ``kept`` ones of a window."""
     slide_dim = frame.loops[depth - 1].dim if kept else ""
     return tuple(
         frame.part_extent(part, depth, kept if slide_dim in dict(part.terms) else 0, frame.trims_of(plan))
@@ -111,7 +112,7 @@ def _store(frame: Frame, plan: OperandPlan) -> Item:
         role=written_role(plan),
         waits=tuple(waits),
         signals=tuple(signals),
-        extents=_part_extents(frame, plan, depth, 0),
+        extents=part_extents(frame, plan, depth, 0),
         reads=(frame.slot_region(plan, "src", depth),),
         writes=(frame.far_region(plan, "dst", depth),),
     )

@@ -13,7 +13,7 @@ from mapper.allocate.placement import Lifetime
 from mapper.allocate.residency import Residency
 from mapper.lower.model import Lowering, Mapped
 from mapper.options import Given, Options
-from mapper.problem.operands import base_of
+from mapper.problem.packed import SCALE, base_of
 from mapper.problem.problem import Problem
 
 ALWAYS = Lifetime(-1, 1)
@@ -50,6 +50,8 @@ def single(workload: Workload, layer: Layer) -> Workload:
         while name not in tensors:
             tensor = workload.tensors[name]
             tensors[name] = replace(tensor, kind=_kind(tensor, made=base_of(workload, name) == made))
+            scales = workload.tensors.get(f"{name}{SCALE}")
+            tensors |= {scales.name: scales} if scales is not None else {}
             name = tensor.view.base if tensor.view is not None else name
     return replace(workload, layers=(layer,), tensors=tensors, views=())
 
@@ -59,7 +61,13 @@ def nameless(network: Workload) -> str:
     (layer,) = network.layers
     numbers = {name: number for number, name in enumerate(network.tensors)}
     tensors = [
-        (item.shape, item.kind, item.logical, item.view and (numbers[item.view.base], replace(item.view, base="")))
+        (
+            item.shape,
+            item.kind,
+            item.logical,
+            item.format,
+            item.view and (numbers[item.view.base], replace(item.view, base="")),
+        )
         for item in network.tensors.values()
     ]
     operands = [(numbers[item.tensor], replace(item, tensor="")) for item in (*layer.inputs, layer.output)]

@@ -12,11 +12,14 @@ from fractions import Fraction
 from math import prod
 
 from archsim.base.errors import ConfigError, MappingError
+from archsim.facts.number_formats import element_format
 from archsim.ir.dtypes import size_bytes
+from archsim.ir.packing import stored_bits
 from archsim.ir.workload import Layer, Tensor, Workload
 from archsim.spec.architecture import Architecture, Array, Vector
 from archsim.spec.memories import Memory
-from mapper.problem.operands import home_role, operand_dtype, plans
+from mapper.problem.formats import factors, lanes_of, operand_dtype, pair_of
+from mapper.problem.operands import home_role, plans
 
 MOST_EXTENT = 1 << 24  # of a dim: tables of the search have a row for each of its tiles
 MOST_POINTS = 1 << 62  # of a layer: counts are 64-bit integers
@@ -88,7 +91,7 @@ def _capacities(workload: Workload, architecture: Architecture, dtypes: Mapping[
             if tensor.view is not None or not architecture.path(home_role(tensor.kind, operand.role)):
                 continue
             memory = architecture.outer(home_role(tensor.kind, operand.role))
-            size = tensor.elements * size_bytes(operand_dtype(operand, dtypes))
+            size = stored_bits(tensor, 8 * size_bytes(operand_dtype(operand, workload, dtypes))) // 8
             if size > memory.capacity_bytes:
                 yield _too_large(f"{_called(layer)}: tensor '{tensor.name}'{_shape(tensor)}", size, memory)
                 return
@@ -115,14 +118,20 @@ def _units(workload: Workload, architecture: Architecture) -> Iterator[Complaint
 
 
 def _rates(workload: Workload, architecture: Architecture, dtypes: Mapping[str, str]) -> Iterator[Complaint]:
-    layers = [layer for layer in workload.layers if layer.kind == "matmul"]
-    pair = dtypes["inputs"], dtypes["weights"]
-    for array in architecture.arrays if layers else ():
-        if pair not in array.rates:
+    for array in architecture.arrays[:1]:
+        missing: dict[tuple[str, str], list[Layer]] = {}
+        for layer in workload.layers:
+            a, b = factors(layer, workload, dtypes) if layer.kind == "matmul" else (None, None)
+            if a is not None and b is not None and pair_of(array, lanes_of(architecture), a, b) is None:
+                missing.setdefault((str(a), str(b)), []).append(layer)
+        for pair, layers in missing.items():
             yield _rate(array, layers, pair)
 
 
 def _rate(array: Array, layers: list[Layer], pair: tuple[str, str]) -> Complaint:
+    if not all(element_format(each).is_plain for each in pair):
+        held = f"nor for types that hold them; it has {', '.join(map(_pair, sorted(array.rates)))}"
+        return Complaint(f"{_named(layers)}: array '{array.name}' has no rate for {pair[0]} x {pair[1]}, {held}")
     known = {_pair(each): rate for each, rate in sorted(array.rates.items())}
     line = _line("rates", {**known, _pair(pair): min(array.rates.values())}, "MACs per PE and cycle", _pair(pair))
     text = f"{_named(layers)}: array '{array.name}' has no rate for {pair[0]} inputs x {pair[1]} weights"

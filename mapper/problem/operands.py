@@ -7,17 +7,21 @@ out, from where the tiles of ``a`` are filled. Outputs go the same way outwards:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from archsim.facts.number_formats import ElementFormat
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Workload
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory
+from mapper.problem.formats import FACTORS, engine_pair, operand_dtype, operand_format
 from mapper.problem.looked_up import by_entries
+from mapper.problem.packed import SCALE, Groups, base_of, groups_of, packed_format
 from mapper.problem.strides import row_major
 
 BIAS, OUT, ACC = "bias", "out", "acc"
 STAGE = "@"
+STORED = "stored"  # behind the name of a factor: its tiles as they are stored, where the array reads converted ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,10 @@ class OperandPlan:
     ``strides``: element steps per axis in its tensor's layout; ``pad_bytes``: left free behind each row of a slot.
     ``shape``: the tensor's axis lengths; ``axes`` as in the workload (the accumulator has the output's).
     ``rows``: one axis is looked up: its length is the number of entries, its stride 0, and its rows are never cut.
-    ``cached``: they go through a cache. ``dims``: those that move this operand; ``operand``: the layer's that it is, or
-    stages.
+    ``cached``: they go through a cache. ``first``: of packed ones, the group that they begin with in their base.
+    ``made_of``: the plans of whose tiles a VECTOR command makes this one's, in so many ``passes``. ``follows``: the
+    plan whose Keep is this one's too; where tiles are converted none slide (``still``).
+    ``dims``: those that move this operand; ``operand``: the layer's that it is, or stages.
     """
 
     name: str
@@ -53,6 +59,11 @@ class OperandPlan:
     cached: bool = False
     beyond: str = ""
     edge: int = 0
+    first: int | None = None
+    made_of: tuple[str, ...] = ()
+    passes: int = 0
+    follows: str = ""
+    still: bool = False
     dims: frozenset[str] = field(init=False, repr=False, compare=False)
     operand: str = field(init=False, repr=False, compare=False)
 
@@ -76,11 +87,77 @@ def plans(
     pinned: Mapping[str, str],
     is_copied: bool,
 ) -> list[OperandPlan]:
-    """An operand's plans, the innermost first; ``pinned``: tensor -> memory of those on chip; ``is_copied``: it is
-    moved between memories, so only the outermost of its memories matters.
+    """An operand's plans, the one that the unit reads first, then those of its tiles as they are stored and of their
+    scales, the innermost first; ``pinned``: tensor -> memory of those on chip; ``is_copied``: it is moved between
+    memories, so only the outermost of its memories matters.
 
-    Raises ConfigError when its role has no memory.
+    Raises ConfigError when its role has no memory, or the array no rate for types that hold its values.
     """
+    found = _chain(operand, layer, workload, architecture, dtypes, pinned, is_copied)
+    if layer.kind != "matmul" or operand.name not in FACTORS:
+        return found
+    wanted = engine_pair(layer, workload, architecture, dtypes)[FACTORS.index(operand.name)]
+    stored = operand_format(operand, workload, dtypes)
+    return found if str(stored) == wanted else _converted(found, operand, layer, workload, wanted, stored)
+
+
+def _converted(
+    chain: list[OperandPlan],
+    operand: Operand,
+    layer: Layer,
+    workload: Workload,
+    wanted: str,
+    stored: ElementFormat,
+) -> list[OperandPlan]:
+    """A factor that the array reads as ``wanted``: its tiles, then the ``chain`` of those that they are made of."""
+    inner = chain[0]
+    own = [replace(plan, name=_stored_name(plan, inner), still=True) for plan in chain]
+    scales: list[OperandPlan] = []
+    if packed_format(workload, operand.tensor) is not None:
+        groups = groups_of(operand, layer, workload)
+        own = [_in_groups(plan, groups) for plan in own]
+        if groups.scale_bytes:
+            scales = [_scale(plan, operand, base_of(workload, operand.tensor), groups.scale_bytes) for plan in own]
+    made_of = (own[0].name, *(plan.name for plan in scales[:1]))
+    made = replace(
+        inner, element_bytes=size_bytes(wanted), dtype=wanted, home=inner.level, resident=False, beyond="", edge=0,
+        made_of=made_of, passes=stored.passes, follows=own[0].name, still=True,
+    )  # fmt: skip
+    return [made, *own, *scales]
+
+
+def _in_groups(plan: OperandPlan, groups: Groups) -> OperandPlan:
+    return replace(
+        plan, axes=groups.axes, shape=groups.shape, strides=groups.strides, first=groups.first,
+        element_bytes=groups.own_bytes, pad_bytes=0,
+    )  # fmt: skip
+
+
+def _stored_name(plan: OperandPlan, inner: OperandPlan) -> str:
+    return f"{plan.name}{STAGE}{STORED}" if plan is inner else plan.name
+
+
+def _scale(plan: OperandPlan, operand: Operand, base: str, scale_bytes: int) -> OperandPlan:
+    """The scales of the tiles of a plan, on the same edge."""
+    name = f"{operand.name}{SCALE}"
+    staged = {f"{operand.name}{STAGE}{plan.level}": f"{name}{STAGE}{plan.level}"}
+    beyond = plan.beyond and f"{name}{STAGE}{plan.home}"
+    return replace(
+        plan, name=staged.get(plan.name, name), tensor=f"{base}{SCALE}", element_bytes=scale_bytes, beyond=beyond,
+        follows=plan.name,
+    )  # fmt: skip
+
+
+def _chain(
+    operand: Operand,
+    layer: Layer,
+    workload: Workload,
+    architecture: Architecture,
+    dtypes: Mapping[str, str],
+    pinned: Mapping[str, str],
+    is_copied: bool,
+) -> list[OperandPlan]:
+    """An operand's plans as it is stored, the innermost first."""
     tensor, role = workload.tensors[operand.tensor], port_role(operand)
     home = pinned.get(base_of(workload, operand.tensor))
     outermost = architecture.outer(home_role(tensor.kind, operand.role)).name
@@ -92,7 +169,7 @@ def plans(
         behind = behind[:1] if home is None else [architecture.memory(home)]
     elif operand.rows is not None:
         behind = behind[-1:]
-    dtype = operand_dtype(operand, dtypes)
+    dtype = operand_dtype(operand, workload, dtypes)
     strides = tensor.view.strides if tensor.view is not None else row_major(tensor.shape, 1)
     shape, strides = by_entries(operand, layer, tensor.shape, strides)
     found: list[OperandPlan] = []
@@ -129,10 +206,15 @@ def _behind(passed: tuple[Memory, ...], home: str | None) -> list[Memory]:
     return list(inside or passed[-1:])
 
 
-def accumulator(out: OperandPlan, architecture: Architecture, dtypes: Mapping[str, str], engine: str) -> OperandPlan:
-    """The accumulator's tile: a ring between array and vector unit, or one block that the vector unit alone uses."""
+def accumulator(
+    out: OperandPlan, architecture: Architecture, dtypes: Mapping[str, str], engine: str, pair: tuple[str, str]
+) -> OperandPlan:
+    """The accumulator's tile: a ring between array and vector unit, or one block that the vector unit alone uses.
+
+    Products of a ``pair`` of floats add up to floats.
+    """
     level = architecture.inner("partials")
-    dtype = dtypes["accumulate"]
+    dtype = dtypes["accumulate"] if "int" in pair[0] or "int" not in dtypes["accumulate"] else "fp32"
     slots = level.slots.get("partials", 2) if engine == "array" else 1
     return OperandPlan(
         ACC,
@@ -170,20 +252,3 @@ def home_role(kind: str, role: str = "") -> str:
     if kind == "state":
         return "kv"
     return ("tables" if role == "tables" else "weights") if kind == "weight" else "inputs"
-
-
-def operand_dtype(operand: Operand, dtypes: Mapping[str, str]) -> str:
-    """dtype of an operand: a stored bias has the accumulator's width, activations the inputs'."""
-    if operand.name == BIAS and operand.role == "weights":
-        return dtypes["accumulate"]
-    if operand.role in ("weights", "tables", "kv"):
-        return dtypes.get(operand.role, dtypes["weights"])
-    return dtypes["inputs"]
-
-
-def base_of(workload: Workload, tensor: str) -> str:
-    """The tensor that owns the storage behind ``tensor`` (itself, or the base of its chain of views)."""
-    found = workload.tensors[tensor]
-    while found.view is not None:
-        found = workload.tensors[found.view.base]
-    return found.name

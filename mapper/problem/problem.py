@@ -18,8 +18,10 @@ from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import Nest, Window
 from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture
+from mapper.problem.formats import engine_pair
 from mapper.problem.looked_up import inside_rows
 from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan, accumulator, plans
+from mapper.problem.packed import riding
 
 GROUPS = ("B", "M", "N", "K")
 
@@ -85,7 +87,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         """Work out what is asked again and again."""
-        inwards = [plan for plan in self.operands if plan.operand not in (OUT, ACC)]
+        inwards = [plan for plan in self.operands if plan.operand not in (OUT, ACC) and not plan.made_of]
         outwards = [plan for plan in self.operands if plan.operand == OUT and not plan.resident]
         object.__setattr__(self, "beside", self.whole | self.taps)
         object.__setattr__(self, "_shared", {})
@@ -185,12 +187,32 @@ class Problem:
 
     def kept(self, operand: str, level: str) -> OperandPlan | None:
         """The plan of an operand's tiles in a memory, None where it passes no such one."""
-        return next((plan for plan in self.operands if plan.operand == operand and plan.level == level), None)
+        found = (plan for plan in self.operands if plan.operand == operand and plan.level == level)
+        return next((plan for plan in found if not plan.follows), None)
+
+    def kept_with(self, plan: OperandPlan) -> tuple[OperandPlan, ...]:
+        """A plan that has a Keep, and those that follow it."""
+        return (plan, *(other for other in self.operands if other.follows == plan.name))
 
     @property
     def reads(self) -> tuple[OperandPlan, ...]:
         """Operands that the unit reads."""
-        return tuple(plan for plan in self.operands if plan.name not in (OUT, ACC) and not plan.is_stage)
+        used = {name for plan in self.made for name in plan.made_of}
+        return tuple(
+            plan
+            for plan in self.operands
+            if plan.name not in (OUT, ACC) and not plan.is_stage and plan.name not in used
+        )
+
+    @property
+    def made(self) -> tuple[OperandPlan, ...]:
+        """Operands whose tiles VECTOR commands make of those that come in."""
+        return tuple(plan for plan in self.operands if plan.made_of)
+
+    @property
+    def pair(self) -> Mapping[str, str]:
+        """The number formats of both factors of a product as the unit reads them, by their roles."""
+        return {"inputs": self.operand("a").dtype, "weights": self.operand("b").dtype}
 
 
 def content(problem: Problem) -> tuple[str, ...]:
@@ -240,7 +262,8 @@ def build(
     if engine == "copy":
         operands = _unbuffered(operands)
     if layer.kind == "matmul":
-        operands.append(accumulator(operands[-1], architecture, dtypes, engine))
+        pair = engine_pair(layer, workload, architecture, dtypes) if engine == "array" else ("int", "int")
+        operands.append(accumulator(operands[-1], architecture, dtypes, engine, pair))
     operands += [stage for chain in chains for stage in chain[1:]]
     dims = dict(layer.dims)
     return Problem(
@@ -320,10 +343,16 @@ def _shared_axes(layer: Layer) -> Iterator[list[str]]:
     for operand in (*layer.inputs, layer.output):
         for axis in operand.axes:
             moving = sorted(((coef, dim) for dim, coef in axis.terms if layer.dims[dim] > 1), reverse=True)
-            while moving and moving[0][1] in layer.batch and moving[0][0] > _span(moving[1:], layer):
+            while moving and _stands_apart(moving, layer):
                 moving = moving[1:]
             if len(moving) > 1:
                 yield [dim for _, dim in moving]
+
+
+def _stands_apart(moving: list[tuple[int, str]], layer: Layer) -> bool:
+    """Whether the first dim of an axis counts blocks of it that are a group of channels or of a packed row."""
+    step, dim = moving[0]
+    return (dim in layer.batch or dim in riding(layer)) and step > _span(moving[1:], layer)
 
 
 def _span(moving: list[tuple[int, str]], layer: Layer) -> int:

@@ -78,7 +78,7 @@ def _summing(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], best:
     if not any(dim in problem.groups["K"] for dim in dims):
         return
     array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
-    shape = array_shape(array, dtypes["inputs"], dtypes["weights"])
+    shape = array_shape(array, **problem.pair)
     most = best * chip.scale(array) * shape.rows * shape.cols * shape.rate
     for spread in _spreads(problem, chip.architecture, dims, most):
         if any(dim in problem.groups["K"] for dim, _ in spread.loops):
@@ -166,7 +166,7 @@ def _work(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> float
     extents = tuple(problem.dims.items())
     if problem.engine == "array":
         array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
-        return fold_function(chip, problem.layer, array, dtypes)(extents)[0] / chip.scale(array)
+        return fold_function(chip, problem.layer, array, problem.pair)(extents)[0] / chip.scale(array)
     if problem.engine == "copy":
         return 0.0
     unit = next(part for part in chip.architecture.vectors if part.name == problem.vector)

@@ -152,7 +152,9 @@ def _uses_strips(order: tuple[str, ...], found: Mapping[str, int]) -> bool:
 
 
 def _leader(problem: Problem, plan: OperandPlan) -> str:
-    """The stage that another one goes with: that of the weights for the bias; '' for none."""
+    """The plan that another one goes with: what it follows, the stage of the weights for the bias; '' for none."""
+    if plan.follows:
+        return plan.follows
     weights = problem.kept("b", plan.level)
     return weights.name if plan.is_stage and plan.operand == BIAS and weights is not None else ""
 
@@ -173,7 +175,7 @@ def tree(grid: Grid, cell: tuple[int, ...], order: tuple[str, ...], kept: Mappin
     loops = [(dim, tile, group) for group in order for dim, tile in _loops(chosen[group[0]], group)]
     keeps: dict[int, list[Kept]] = {}
     for plan in sorted(grid.problem.operands, key=lambda plan: plan.edge):
-        if not plan.buffered and not plan.resident:
+        if (not plan.buffered and not plan.resident) or plan.follows:
             continue
         allowed = set(order[: kept[plan.name]])
         moving = [i for i, (dim, _, group) in enumerate(loops) if dim in plan.dims and group in allowed]

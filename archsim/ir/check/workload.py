@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from archsim.base.errors import ModelError, nearest
+from archsim.base.errors import ConfigError, ModelError, nearest
+from archsim.facts.number_formats import element_format
 from archsim.ir.check.ragged import check_bounds, check_ragged
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Tensor, View, Workload
 
@@ -44,6 +45,24 @@ def _check_tensor(name: str, tensor: Tensor, workload: Workload) -> None:
     if tensor.view is not None:
         _check_view(tensor, tensor.view, workload)
     _check_state(tensor, workload)
+    if tensor.format:
+        _check_format(tensor)
+
+
+def _check_format(tensor: Tensor) -> None:
+    """Weights state formats, which their views share; the text is the one way to write a format."""
+    name = tensor.name
+    if tensor.kind != "weight" or tensor.view is not None:
+        what = "a view" if tensor.view is not None else f"of kind {tensor.kind}"
+        raise ModelError(f"tensor '{name}' is {what} and states format '{tensor.format}'; allowed for weights")
+    try:
+        stated = element_format(tensor.format)
+    except ConfigError as error:
+        raise ModelError(f"tensor '{name}': {error}") from None
+    if str(stated) != tensor.format:
+        raise ModelError(f"tensor '{name}': format '{tensor.format}'; write '{stated}'")
+    if not tensor.shape and not stated.is_plain:
+        raise ModelError(f"tensor '{name}' has no axis along which '{tensor.format}' is packed")
 
 
 def _check_state(tensor: Tensor, workload: Workload) -> None:

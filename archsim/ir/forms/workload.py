@@ -110,6 +110,8 @@ def _tensor_text(tensor: Tensor) -> str:
         text += f" logical {list(tensor.logical)}"
     if tensor.state is not None:
         text += f" axis {tensor.state.axis} past {tensor.state.past}"
+    if tensor.format:
+        text += f" format {quote(tensor.format)}"
     if tensor.view is not None:
         view = tensor.view
         text += f" view {quote(view.base)} offset {view.offset} strides {list(view.strides)}"
@@ -121,7 +123,8 @@ def _tensor(name: str, cursor: WordCursor) -> Tensor:
     shape = _integers(cursor)
     logical = _integers(cursor) if cursor.skip_if("logical") else ()
     state = _state(cursor) if cursor.skip_if("axis") else None
-    return Tensor(name, shape, kind, logical, _view(cursor) if cursor.skip_if("view") else None, state)
+    stated = cursor.name("a number format") if cursor.skip_if("format") else ""
+    return Tensor(name, shape, kind, logical, _view(cursor) if cursor.skip_if("view") else None, state, stated)
 
 
 def _state(cursor: WordCursor) -> StateRows:

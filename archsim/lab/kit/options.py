@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any
 
 from archsim.base.errors import ConfigError, nearest
+from archsim.facts.number_formats import element_format
 from archsim.ir import dtypes, result
 from archsim.lab.scenario.words import KEYS as SCENARIO_KEYS
 from archsim.lab.scenario.words import SCHEMA as SCENARIO
@@ -66,7 +67,7 @@ def parse_dtypes(text: str | None) -> dict[str, str]:
         for role in _ROLES[key]:
             if role in found:
                 raise ConfigError(f"--dtype: {role} given twice in '{text}'; allowed once")
-            found[role] = _known_dtype(name)
+            found[role] = _known_weights(name) if role == "weights" else _known_dtype(name)
         if key == "a":
             kept = found["inputs"]
     return {**({"kv": kept} if kept else {}), **found}
@@ -117,6 +118,15 @@ def _known_dtype(name: str) -> str:
     except ConfigError as error:
         raise ConfigError(f"--dtype: {error}") from None
     return name
+
+
+def _known_weights(name: str) -> str:
+    """The text of a format that weights may have, in blocks too."""
+    try:
+        found = element_format(name)
+    except ConfigError as error:
+        raise ConfigError(f"--dtype: {error}") from None
+    return _known_dtype(name) if found.is_plain else str(found)
 
 
 def check_objective(objective: str) -> str:

@@ -29,6 +29,7 @@ from archsim.ir.activity import Activity
 from archsim.ir.causes import CAUSES
 from archsim.ir.figure_table import DRAM, FIGURES, SAMPLE, RunQuantities
 from archsim.ir.mapping import ModelMapping
+from archsim.ir.packing import stored_bits
 from archsim.ir.result import Result
 from archsim.ir.result_parts import (
     ArchitectureFacts,
@@ -294,7 +295,7 @@ def _weight_bytes(workload: Workload, dtypes: Mapping[str, str]) -> int:
         operand = used.get(name)
         role = operand.role if operand is not None else "weights"
         dtype = dtypes["accumulate"] if operand is not None and operand.name == "bias" else dtypes.get(role, "")
-        bits += tensor.elements * BITS[dtype or dtypes["weights"]]
+        bits += stored_bits(tensor, BITS[dtype or dtypes["weights"]])
     return -(-bits // 8)
 
 

@@ -127,7 +127,7 @@ class BuiltJob:
         found: RunOptions = {
             "objective": job.objective,
             "batch": self.workload.batch if self.workload is not None else None,
-            "dtypes": dict(self.mapping.dtypes) if self.mapping is not None else None,
+            "dtypes": {**self.mapping.dtypes, **options.parse_dtypes(job.dtype)} if self.mapping is not None else None,
             "set": {key: str(value) for key, value in sorted(job.values.items())},
             "on_unsupported": job.on_unsupported,
             "fidelity": job.fidelity,
@@ -258,12 +258,12 @@ class CompileRequest:
 
 def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> CompileRequest:
     """Read the model and the mapping file of a job that is no Program; raises Config-, Model- and MappingError."""
-    from mapper.options import Options, resolve_dtypes
+    from mapper.compile import Options, formatted, resolve_dtypes
 
     objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
     _check_mappable(job, architecture)
     say("reading the model")
-    workload = load_workload(job)
+    workload = formatted(load_workload(job), architecture, dtypes)
     check_fit(workload, architecture, dtypes, job.chip, job.values)
     say(f"mapping {counted(len(workload.layers), 'layer')}")
     asked = Options(

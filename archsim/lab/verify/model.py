@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from archsim.base.errors import ConfigError
+from archsim.facts.number_formats import element_format
 from archsim.graph.numeric.formats import Elements
 from archsim.ir.check.program import check
 from archsim.ir.program import Program
+from archsim.ir.workload import Workload
 from archsim.lab.run.job import Job, Progress, build, quiet
 from archsim.lab.verify.checks import calibrated, check_exact, check_float
 from archsim.lab.verify.numbered import VerifyOptions, chosen_layers, load
@@ -25,6 +28,7 @@ def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
     job = replace(asked.job, model=model.lowered.workload, lookups={}, parameters={})
     say("mapping")
     built = build(job)
+    _refuse_packed(built.workload)
     check(built.program, built.architecture)
     chosen = chosen_layers(model.lowered, asked.layers)
     checks = []
@@ -39,6 +43,16 @@ def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
         checks += check_exact(model, compiled, built.mapping.dtypes, asked, chosen, say)
     commands = sum(len(steps) for steps in unrolled(built.program).values())
     return VerifyOutcome(built.program.name, built.architecture.name, commands, job.seed, model.weights, tuple(checks))
+
+
+def _refuse_packed(workload: Workload | None) -> None:
+    """Raise ConfigError for weights in blocks or below a byte, whose numbers are not computed yet."""
+    for tensor in workload.tensors.values() if workload is not None else ():
+        if tensor.format and not element_format(tensor.format).is_plain:
+            raise ConfigError(
+                f"verify: '{tensor.name}' is {tensor.format}, which is timed and not computed in numbers yet; allowed "
+                "plain formats such as int8 (--dtype)"
+            )
 
 
 def with_numbers(job: Job, say: Progress = quiet) -> Program:
