@@ -14,8 +14,8 @@ def test_roles_that_moved_something_stand_by_their_bytes() -> None:
     table = roles_table({"dram": {"roles": found}})
     assert [(row[0], row[3]) for row in table.rows] == [("weights", 880), ("kv", 120)]
     assert [column.show(row[4]) for row, column in zip(table.rows, [table.columns[4]] * 2, strict=True)] == [
-        "88 %",
-        "12 %",
+        "88.0 %",
+        "12.0 %",
     ]
     assert [round(row[5], 2) for row in table.rows] == [1.1, 1.2]
 
