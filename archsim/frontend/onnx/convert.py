@@ -52,7 +52,7 @@ def constant_of(tensor: onnx.TensorProto, name: str = "") -> GraphValue:
     name = name or tensor.name
     shape, dtype = tuple(tensor.dims), NAMES.get(tensor.data_type, "unknown")
     here = tensor.data_location != onnx.TensorProto.EXTERNAL
-    small = prod(shape) <= SMALL_ELEMENTS or is_mask(tensor.raw_data, 0, len(tensor.raw_data))
+    small = prod(shape) <= SMALL_ELEMENTS or is_mask(tensor.raw_data, (0, len(tensor.raw_data)), tensor.data_type)
     data = _contents(tensor, name) if here and small and (holds_data(tensor) or prod(shape) == 0) else None
     return GraphValue(name, shape, "constant", dtype, data, (name,))
 

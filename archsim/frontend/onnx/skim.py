@@ -6,7 +6,7 @@ allocated.
 
 Wire format (protobuf encoding): a record is a varint tag = field << 3 | type, type 0 varint, 1 fixed 64, 2 length and
 bytes, 5 fixed 32. Field numbers are those of onnx.proto: ModelProto.graph 7; GraphProto.node 1, initializer 5;
-NodeProto.attribute 5; AttributeProto.t 5; TensorProto.name 8, data in 4, 5, 6, 7, 9, 10, 11.
+NodeProto.attribute 5; AttributeProto.t 5; TensorProto.data_type 2, name 8, data in 4, 5, 6, 7, 9, 10, 11.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from archsim.base.errors import ModelError
 
 KEEP_BYTES = 4096  # tensors up to this size keep their contents
 MASK_BYTES = 2**26  # of a tensor that is looked at as to whether it is a mask: 4,096 rows and keys in single precision
-_ELEMENTS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64))
+# TensorProto.DataType of masks (float, bool, float16, double, bfloat16) -> integers as wide, which tell elements apart
+_MASK_ELEMENTS = {1: "<u4", 9: "u1", 10: "<u2", 11: "<u8", 16: "<u2"}
 ByteSpan = tuple[int, int]  # first byte and end
 _DATA_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
+_KIND_FIELD = 2
 _RAW_FIELD = 9
 _NAME_FIELD = 8
 _MODEL_FIELDS = frozenset({1, 2, 3, 4, 5, 6, 7, 8, 14, 20, 25, 26})
@@ -98,8 +100,9 @@ def _walk(view: mmap.mmap, span: ByteSpan, message: str, found: SkimmedModel) ->
 
 def _tensor(view: mmap.mmap, span: ByteSpan, found: SkimmedModel) -> Iterator[bytes]:
     name, raw, typed = "", 0, 0
+    kind = next((_read_varint(view, body, end)[0] for n, _, body, end in _records(view, span) if n == _KIND_FIELD), 0)
     for number, start, body, end in _records(view, span):
-        if number == _RAW_FIELD and is_mask(view, body, end):
+        if number == _RAW_FIELD and is_mask(view, (body, end), kind):
             yield view[start:end]
         elif number == _RAW_FIELD:
             raw += end - body
@@ -115,18 +118,17 @@ def _tensor(view: mmap.mmap, span: ByteSpan, found: SkimmedModel) -> Iterator[by
         found.typed_bytes[name] = typed
 
 
-def is_mask(data: mmap.mmap | bytes, first: int, end: int) -> bool:
-    """Whether the bytes of a tensor's contents are two different elements, over and over: a mask, not weights. Its
-    contents say which keys a row of queries sees."""
-    if not 0 < end - first <= MASK_BYTES:
+def is_mask(data: mmap.mmap | bytes, span: ByteSpan, kind: int) -> bool:
+    """Whether the contents of a tensor are two different elements of data type ``kind``, over and over: a mask, not
+    weights. They say which keys a row of queries sees."""
+    first, end = span
+    if kind not in _MASK_ELEMENTS:
         return False
-    for kind in _ELEMENTS:
-        if (end - first) % kind.itemsize:
-            continue
-        begins = np.frombuffer(data[first : min(first + KEEP_BYTES, end)], kind)
-        if len(np.unique(begins)) <= 2:
-            return len(np.unique(np.frombuffer(data[first:end], kind))) == 2
-    return False
+    element: np.dtype[np.unsignedinteger] = np.dtype(_MASK_ELEMENTS[kind])
+    if not 0 < end - first <= MASK_BYTES or (end - first) % element.itemsize:
+        return False
+    begins = np.frombuffer(data[first : min(first + KEEP_BYTES, end)], element)
+    return len(np.unique(begins)) <= 2 and len(np.unique(np.frombuffer(data[first:end], element))) == 2
 
 
 def _records(view: mmap.mmap, span: ByteSpan) -> Iterator[tuple[int, int, int, int]]:
