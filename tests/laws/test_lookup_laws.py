@@ -29,6 +29,7 @@ from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.fuzz import run_case, run_graph
 from tests.tools.graphs import Writer
 from tests.tools.layers import PART, small_chip
+from tests.tools.small_recommendation import WIDTH, written
 
 CASES = range(24)
 
@@ -271,3 +272,40 @@ def test_a_table_of_another_dtype_is_refused(tmp_path: Path) -> None:
     workload = import_model(embedded(tmp_path)).workload
     with pytest.raises(ConfigError, match="gathers rows of bf16 tables as int8 inputs"):
         compile_model(workload, a_chip(1), Options(dtypes={"tables": "bf16"}))
+
+
+POPULAR = {"uniform": {}, "zipf": {"distribution": "zipf", "alpha": 0.9}}
+
+
+@pytest.mark.parametrize("kind", POPULAR)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_law_27_tables_of_a_recommendation_model_hit_as_often_as_rows_are_held(
+    tmp_path: Path, kind: str, seed: int
+) -> None:
+    """Law 27: of a table of N rows that a cache of c lines holds in order of use, each look-up hits with the
+    probability of the rows that are held before it; hits of all are within 3 standard deviations of their sum. Uniform
+    ones, once c rows have been seen: c / N.
+    """
+    rows, held, batch, pooling = 200, 64, 256, 4
+    sizes = {"num_embeddings_per_feature": [rows], "multi_hot_sizes": [pooling]}
+    asked = {"batch": batch, "seed": seed, **POPULAR[kind]}
+    workload = import_model(written(tmp_path, **sizes), parameters=asked).workload
+    line = WIDTH
+    cache = Cache(
+        name="rows", kind="cache", keeps=("tables",), slots={}, filled_by="cache", word_bytes=4,
+        capacity_bytes=line * held, line_bytes=line, ways=held, hit_cycles=1, **PART,
+    )  # fmt: skip
+    chip = replace(a_chip(2), caches=(cache,))
+    activity = simulate(compile_model(workload, chip, Options()).program, chip)
+    (lookup,) = (operand.rows.indices for layer in workload.layers for operand in layer.inputs if operand.rows)
+    drawn = entries(lookup, rows, np.arange(batch * pooling)).tolist()
+    weights = np.arange(1, rows + 1) ** -(0.9 if kind == "zipf" else 0.0)
+    shares, recent, hopes = weights / weights.sum(), list[int](), list[float]()
+    for row in drawn:
+        hopes.append(float(sum(shares[other] for other in recent)))
+        recent = [row, *(other for other in recent if other != row)][:held]
+    if kind == "uniform":
+        assert hopes[-1] == pytest.approx(held / rows)
+    hits = activity.caches["rows"].hits
+    assert abs(hits - sum(hopes)) <= 3 * sum(hope * (1 - hope) for hope in hopes) ** 0.5
+    assert hits + activity.caches["rows"].misses == batch * pooling

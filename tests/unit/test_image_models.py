@@ -257,6 +257,15 @@ def test_numbers_of_swin(tmp_path: Path, changes: dict[str, Any]) -> None:
     net.same_as(net.linear(net.norm(x, "swin.layernorm").mean((1, 2)), "classifier"))
 
 
+def test_rows_of_shifted_windows_have_a_bound(tmp_path: Path) -> None:
+    """A mask has a number for each row and each of its window: 2^26 of them at most."""
+    assert load_model(small_transformers.written(tmp_path, "swin", image_size=4 * 2048)).macs
+    with pytest.raises(
+        ModelError, match="module 'swin.encoder.layers.0.blocks.1.attention.self.attn': 2049 x 2049 rows"
+    ):
+        load_model(small_transformers.written(tmp_path, "swin", image_size=4 * 2049))
+
+
 # forms of the files
 
 PUBLISHED = {  # what transformers writes beside the keys of the small files

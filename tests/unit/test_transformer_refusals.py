@@ -74,6 +74,7 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
         ("vit", {"patch_size": 7}, "key 'patch_size': found 7; allowed a divisor of 32"),
         ("swin", {"patch_size": 3}, "key 'patch_size': found 3; allowed a divisor of 44, image_size"),
         ("swin", {"window_size": 7}, "key 'window_size': found 7; allowed at most 6: the smallest stage has so many"),
+        ("swin", {"window_size": 65}, "key 'window_size': found 65; allowed a whole number from 1 to 64"),
         ("swin", {"num_heads": [3, 5]}, r"key 'num_heads': found \[3, 5\]; allowed divisors of 12, embed_dim"),
         ("swin", {"depths": []}, r"key 'depths': found \[\]; allowed blocks of 1 to 8 stages"),
         ("swin", {"hidden_size": 12}, "key 'hidden_size': found 12; allowed 24: embed_dim doubles"),

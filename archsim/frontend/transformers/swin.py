@@ -16,6 +16,7 @@ from archsim.frontend.transformers.decoder import MOST_HEADS, MOST_LAYERS
 from archsim.frontend.transformers.windows import Windows, from_windows, to_windows, window_attention
 
 EMBEDDING_EPSILON = 1e-5  # of the norms that torch gives its own one
+MOST_WINDOW = 64  # rows of a window each way; every two of its places have a stored distance
 DEFAULTS = {"embed_dim": 96, "depths": [2, 2, 6, 2], "num_heads": [3, 6, 12, 24]}  # where a file states nothing
 
 
@@ -32,7 +33,7 @@ def swin(graph: ModuleGraph, fields: ConfigFields, asked: AskedParameters) -> No
     """Patches, stages, norm, and a classifier on the mean of all rows."""
     fields.assume(DEFAULTS)
     sizes = _Sizes(
-        fields.size("window_size", 7, high=256),
+        fields.size("window_size", 7, high=MOST_WINDOW),
         fields.real("mlp_ratio", 4.0, high=64.0),
         fields.flag("qkv_bias", True),
         fields.word("hidden_act", "gelu", ACTIVATIONS),

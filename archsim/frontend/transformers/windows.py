@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from archsim.base.errors import ModelError
 from archsim.frontend.configs.module_graph import ModuleGraph
 from archsim.ir.graph import Array
 
+MOST_PAIRS = 1 << 26  # of a row and one that it sees, of which a mask holds a number
 HIDDEN = -100.0  # what is added to scores of rows of another side, as published
 
 
@@ -106,6 +108,12 @@ def _distances(size: int) -> Array:
 def _masked(graph: ModuleGraph, windows: Windows, scores: str, rows: int) -> str:
     """Scores with those of rows of another side of the image made small."""
     batch, heads, size, _ = graph.shape(scores)
+    if windows.padded(rows) ** 2 * size > MOST_PAIRS:
+        raise ModelError(
+            f"module '{graph.named('attn')}': {rows} x {rows} rows that each see {size} are "
+            f"{windows.padded(rows) ** 2 * size:,} pairs, of which the mask of a shifted image says whether they are "
+            f"near; allowed {MOST_PAIRS:,}: a smaller image or window"
+        )
     sides = _sides(windows, windows.padded(rows))
     mask = np.where(sides[:, :, None] == sides[:, None, :], 0.0, HIDDEN)
     stored = graph.numbers("attn.sides", mask[:, None], "float32")
