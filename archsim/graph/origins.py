@@ -78,8 +78,8 @@ def origin(graph: Graph, name: str) -> ElementOrigins | None:
 def carried(graph: Graph, name: str, leaf: Leaf, casts: bool = False) -> Array | None:
     """What the nodes before ``name`` move there of ``leaf``, the contents of inputs and constants by name.
 
-    None where a node on the way computes, or a constant's contents are not known. ``casts``: convert elements as the
-    casts on the way do, instead of passing them.
+    None where a node on the way computes, or the contents of what steers one are not known. ``casts``: convert elements
+    as the casts on the way do, instead of passing them.
     """
     value = graph.values[name]
     if name in graph.inputs or value.data is not None:
@@ -91,7 +91,7 @@ def carried(graph: Graph, name: str, leaf: Leaf, casts: bool = False) -> Array |
     arguments: list[Array | None] = []
     for at, item in enumerate(node.inputs):
         array = carried(graph, item, leaf, casts) if at in moving else graph.values[item].data if item else None
-        if array is None and at in moving:
+        if array is None and (at in moving or item):
             return None
         arguments.append(array)
     at = node.outputs.index(name)

@@ -86,6 +86,7 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "ceil": torch.ceil,
     "chunk": lambda x: torch.cat(x.chunk(2, 1)[::-1], 1),
     "clamp": lambda x: x.clamp(-0.5, 0.75),
+    "clamp by tensors": lambda x: x.clamp(x.mean(), x.amax(1, keepdim=True) - 0.5).clamp(max=x.mean() + 1),
     "clamp one side": lambda x: x.clamp(min=0.1),
     "cos": torch.cos,
     "comparison": lambda x: torch.where(x > 0.5, x, -x),

@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 
 from archsim.base.errors import ModelError
 from archsim.frontend.onnx.dtypes import BITS
+from archsim.frontend.onnx.external import DataFiles
 from archsim.frontend.onnx.skim import SkimmedModel, skim
 from archsim.frontend.onnx.validity import check_names, check_opset
 
@@ -36,8 +37,12 @@ def read_model(path: Path) -> onnx.ModelProto:
         raise ModelError(f"{path}: states no opset; export it again with opset_import")
     check_opset(path, version)
     check_names(path, model.graph)
-    for tensor in model.graph.initializer:
-        _check_tensor(path, tensor, skimmed)
+    beside = DataFiles(path)
+    try:
+        for tensor in model.graph.initializer:
+            _check_tensor(path, tensor, skimmed, beside)
+    finally:
+        beside.close()
     if model.graph.sparse_initializer:
         raise ModelError(f"{path}: has sparse initializers, which are not supported; export it with dense weights")
     return model
@@ -85,11 +90,12 @@ def _check_names(path: Path, model: onnx.ModelProto) -> None:
         raise ModelError(f"{path}: the name {broken!r} is not UTF-8 text; the file is damaged, export it again")
 
 
-def _check_tensor(path: Path, tensor: onnx.TensorProto, skimmed: SkimmedModel) -> None:
+def _check_tensor(path: Path, tensor: onnx.TensorProto, skimmed: SkimmedModel, beside: DataFiles) -> None:
     if any(size < 0 for size in tensor.dims):
         raise ModelError(f"{path}: tensor '{tensor.name}' has a negative dimension: {list(tensor.dims)}")
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         _check_external(path, tensor)
+        beside.take_in(tensor)
         return
     elements, bits = prod(tensor.dims), BITS.get(tensor.data_type, 0)
     raw = skimmed.raw_bytes.get(tensor.name, len(tensor.raw_data))
@@ -109,7 +115,7 @@ def _mismatch(path: Path, tensor: onnx.TensorProto, declared: int, held: int) ->
 
 
 def _check_external(path: Path, tensor: onnx.TensorProto) -> None:
-    """The contents are never read, but a place outside the model's folder is refused."""
+    """A place outside the model's folder is refused."""
     folder = path.resolve().parent
     location: str | bytes = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
     if not isinstance(location, str) or "\0" in location:  # bytes where they are no text

@@ -1,7 +1,7 @@
 """Makes the neutral graph node by node: each value has its shape at once, and small constants their contents.
 
 Lists of whole numbers, which steer look-ups, are kept whole where they are longer too, and so is what is made of them
-as long as it has no more elements.
+as long as it has no more elements; and truth values, which are masks of attention.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from archsim.ir.graph import SMALL_ELEMENTS, Array, GraphNode, GraphValue, OperatorAttribute, Shape
 from archsim.ops.kit.catalogue import family
 
+MASK_ELEMENTS = 1 << 24  # of truth values that are kept: which keys 4,096 queries see
 LIST_ELEMENTS = 1 << 18  # of a list of numbers that is kept whole: choices of 32,768 tokens among eight experts each
 _HELD = {"bfloat16": "float32"}  # NumPy has no such type; its numbers are held in another
 
@@ -29,6 +30,7 @@ class GraphMaker:
         self.nodes: list[GraphNode] = []
         self.hints: dict[str, Shape] = {}
         self._names: set[str] = set()
+        self._contents_seen: dict[tuple[str, Shape, bytes], str] = {}  # what is computed twice is there once
         self._joined: dict[str, tuple[int, tuple[str, ...]]] = {}
 
     def free(self, name: str) -> str:
@@ -50,7 +52,7 @@ class GraphMaker:
     def constant(self, name: str, data: Any, dtype: str, keep: bool = False) -> str:
         """A constant with its contents, where these are few or one list, or to ``keep``."""
         array = np.asarray(data, _HELD.get(dtype, dtype))
-        known = array if keep or self.keeps(array.shape) else None
+        known = array if keep or self.keeps(array.shape, dtype) else None
         return self.enter(GraphValue(name, array.shape, "constant", dtype, known))
 
     def beside(self, name: str, axis: int, parts: Sequence[str]) -> str:
@@ -80,9 +82,11 @@ class GraphMaker:
             begin += size
         return self.beside(f"{name}.parts", axis, found)
 
-    def keeps(self, shape: Shape, made_of: Sequence[str] = ()) -> bool:
-        """Whether contents of this shape are kept: few, one list, or as many as those of a value that they are
-        ``made_of``."""
+    def keeps(self, shape: Shape, dtype: str, made_of: Sequence[str] = ()) -> bool:
+        """Whether contents of this shape are kept: few, one list, truth values, or as many as those of a value that
+        they are ``made_of``."""
+        if dtype == "bool":
+            return prod(shape) <= MASK_ELEMENTS
         known = [self.values[name].data for name in made_of if name]
         most = max([SMALL_ELEMENTS, *(data.size for data in known if data is not None)])
         return prod(shape) <= (LIST_ELEMENTS if len(shape) == 1 else most)
@@ -99,7 +103,8 @@ class GraphMaker:
         shapes = rule.shapes(node, read)
         if any(size < 0 for shape in shapes for size in shape):
             node.fail(f"gets an output of shape {list(shapes[0])}: its window or slice is larger than its input")
-        data = () if rule.at_run_time else self._contents(node, read, shapes)
+        data = () if rule.at_run_time else self._contents(node, read, shapes, dtypes)
+        found = list(outputs)
         for at, (output, dtype) in enumerate(zip(outputs, dtypes, strict=True)):
             if not output:
                 continue
@@ -107,13 +112,18 @@ class GraphMaker:
             kind = "constant" if data or folds else "activation"
             sources = sorted({source for value in read if value is not None for source in value.sources})
             known = np.asarray(data[at], _HELD.get(dtype, dtype)) if data else None
+            if known is not None and not sources:
+                same = self._contents_seen.setdefault((dtype, known.shape, known.tobytes()), output)
+                found[at] = same
+                if same != output:
+                    continue
             self.values[output] = GraphValue(output, shapes[at], kind, dtype, known, tuple(sources))  # type: ignore[arg-type]
         if not data:
             self.nodes.append(replace(node, name=self.label(name)))
-        return outputs
+        return tuple(found)
 
     def _contents(
-        self, node: GraphNode, read: tuple[GraphValue | None, ...], shapes: tuple[Shape, ...]
+        self, node: GraphNode, read: tuple[GraphValue | None, ...], shapes: tuple[Shape, ...], dtypes: list[str]
     ) -> tuple[Array, ...]:
         """Contents of the outputs where those of all inputs are known and they are few, else ()."""
         if len(shapes) < len(node.outputs):
@@ -121,7 +131,8 @@ class GraphMaker:
         given = [None if value is None else value.data for value in read]
         if any(value is not None and array is None for value, array in zip(read, given, strict=True)):
             return ()
-        if not read or not all(self.keeps(shape, node.inputs) for shape in shapes):
+        kept = (self.keeps(shape, dtype, node.inputs) for shape, dtype in zip(shapes, dtypes, strict=False))
+        if not read or not all(kept):
             return ()
         with np.errstate(all="ignore"):
             return family(node).reference(node, *given)

@@ -46,7 +46,7 @@ RULES: Mapping[str, CallRule] = {
     **windows.RULES,
 }
 _INLINE = ("wrap_with_set_grad_enabled", "wrap_with_autocast", "inductor_compiled_code", "hints_wrapper")
-_SILENT = ("_assert", "sym_constrain_range", "_check")  # how calls begin that only test something
+_SILENT = ("_assert", "sym_constrain_range", "_check", "_operator")  # how calls begin that test, or compute sizes
 _MAKE_VALUES = frozenset(constants.RULES)
 _VIEWS = frozenset(views.RULES) | {"alias", "detach"}  # calls whose result shares memory with their operand
 _OVERWRITE = ("copy_", "fill_", "zero_")  # calls that write without reading what was there
@@ -78,6 +78,7 @@ class _Walk:
         self.program, self.sizes, self.host = program, sizes, on_unsupported == "host"
         self.maker = GraphMaker()
         self.shared: dict[str, str] = {}
+        self.made: dict[tuple[object, ...], tuple[str, ...]] = {}
         self.warnings: dict[str, None] = {}
         self.left = Counter(call.module for call in _calls(program.graph) if _is_named(call))
         self.parents = {path.rpartition(".")[0] for path in self.left} | {""}
@@ -224,7 +225,14 @@ class _Walk:
         return (found,) if isinstance(found, str) else tuple(found)
 
     def _stand_ins(self, bound: BoundCall, reads: list[str]) -> tuple[str, ...]:
-        """Constants of the stated shapes, made of others."""
+        """Constants of the stated shapes, made of others; the same ones where the same is made again."""
+        stated = {key: each for key, each in bound.call.arguments.items() if not isinstance(each, TensorName)}
+        what = (bound.call.op, tuple(reads), repr(stated), tuple(bound.shapes), tuple(bound.dtypes))
+        if what not in self.made:
+            self.made[what] = self._constants(bound, reads)
+        return self.made[what]
+
+    def _constants(self, bound: BoundCall, reads: list[str]) -> tuple[str, ...]:
         sources = sorted({source for name in reads for source in self.maker.values[name].sources})
         return tuple(
             self.maker.enter(GraphValue(bound.call.name, shape, "constant", dtype, None, tuple(sources)))

@@ -17,7 +17,7 @@ def filled(call: BoundCall) -> str:
     """One number everywhere."""
     number = next((call.number(key) for key in _NAMES if call.plain(key) is not None), _NUMBERS.get(call.name, 0.0))
     like = [call.tensor("self")] if call.is_tensor("self") else []
-    return _made(call, np.full(call.shape, number) if call.maker.keeps(call.shape, like) else None)
+    return _made(call, np.full(call.shape, number) if call.maker.keeps(call.shape, call.dtype, like) else None)
 
 
 def numbers(call: BoundCall) -> str:
@@ -29,7 +29,7 @@ def numbers(call: BoundCall) -> str:
     count = max(0, ceil((end - start) / step))
     if (count,) != call.shape:
         call.fail(f"makes {count} numbers, but the program states {list(call.shape)}")
-    return _made(call, start + step * np.arange(count) if call.maker.keeps(call.shape) else None)
+    return _made(call, start + step * np.arange(count) if call.maker.keeps(call.shape, call.dtype) else None)
 
 
 def diagonal(call: BoundCall) -> str:

@@ -168,9 +168,8 @@ def prelu(call: BoundCall) -> str:
 def clip(call: BoundCall) -> str:
     """Kept between limits; relu6 and hardtanh have theirs by default."""
     low, high = _LIMITS.get(call.name.rstrip("_"), (-inf, inf))
-    for key in ("min", "min_val", "max", "max_val"):
-        if call.is_tensor(key):
-            call.refuse("its limits are tensors")
+    if call.is_tensor("min") or call.is_tensor("max"):
+        return _between(call)
     low = call.number("min", call.number("min_val", low))
     high = call.number("max", call.number("max_val", high))
     limits = [
@@ -179,6 +178,16 @@ def clip(call: BoundCall) -> str:
     ]
     source = call.cast(call.tensor("self"), call.dtype, "float")
     return call.add("Clip", source, *limits) if any(limits) else source
+
+
+def _between(call: BoundCall) -> str:
+    """The same, where a limit is a tensor."""
+    found = call.cast(call.tensor("self"), call.dtype, "float")
+    last = "max" if call.plain("max") is not None else "min"
+    for key, op in (("min", "Max"), ("max", "Min")):
+        if call.plain(key) is not None:
+            found = call.add(op, found, call.operand(key, call.dtype), part="" if key == last else key)
+    return found
 
 
 _LIMITS = {"relu6": (0.0, 6.0), "hardtanh": (-1.0, 1.0)}

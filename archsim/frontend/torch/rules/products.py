@@ -133,7 +133,7 @@ def _added(call: BoundCall, mask: str) -> str:
         return mask
     data = None if value.data is None else np.where(value.data, 0.0, -np.inf)
     if data is not None:
-        return call.maker.constant(f"{call.label}.mask", data, call.dtype)
+        return call.maker.constant(f"{call.label}.mask", data, call.dtype, keep=True)
     return call.maker.enter(GraphValue(f"{call.label}.mask", value.shape, "constant", call.dtype, None, value.sources))
 
 
