@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from archsim.base.errors import ProgramError
+from archsim.ir.dtypes import size_bytes
 from archsim.ir.program import Region
 from archsim.ir.unroll import Step
 from mapper.execute.memory import Array, Memory, Store, UnwrittenError
@@ -100,4 +101,10 @@ def block(region: Region, step: Step, place: Place, dims: tuple[str, ...], range
             f"{what} touches bytes [{offset}, {offset + reach + region.element_bytes}) of '{place.store.name}', "
             f"which has [0, {place.limit})"
         )
+    width = size_bytes(place.store.dtype)
+    if (
+        region.element_bytes > width
+    ):  # of several elements of the store, which have an axis of their own behind the others
+        shape.append(region.element_bytes // width)
+        steps.append(width)
     return Block(place, tuple(shape), offset, tuple(steps), what)

@@ -10,10 +10,12 @@ from math import prod
 import numpy as np
 
 from archsim.base.errors import ProgramError
+from archsim.facts.number_codes import decode
+from archsim.facts.number_formats import ElementFormat, element_format
 from archsim.ir.footprint import clip
 from archsim.ir.functions import Function
 from archsim.ir.inside import guarded_operand
-from archsim.ir.program import Affine, CommandGuard, Region
+from archsim.ir.program import Affine, Command, CommandGuard, Region
 from archsim.ir.streams import lookups, rows_of
 from archsim.ir.unroll import Step
 from archsim.ops.kit.catalogue import meanings
@@ -46,6 +48,8 @@ class Work:
             self._look_up(step)
         elif command.op == "MATMUL" or command.function == "mac":
             self._accumulate(step)
+        elif command.op == "VECTOR" and (stored := stored_format(command)) is not None:
+            self._convert(step, stored)
         elif command.op == "VECTOR":
             self._vector(step)
         elif command.op == "HOST" and (command.reads or command.writes):
@@ -88,6 +92,20 @@ class Work:
             for target in command.writes:
                 out = self._block(_row(target, step, row), step, dims, True, here)
                 out.write(_COMBINE[command.combine](out.read(), values) if command.combine else values)
+
+    def _convert(self, step: Step, stored: ElementFormat) -> None:
+        """Bytes of packed elements, and of their scales, to numbers."""
+        command = step.command
+        (target,) = command.writes
+        outer = tuple(dim for dim in step.extents if dim in _moving(command.reads[0], step))
+        inner = tuple(dim for dim in step.extents if dim not in outer)
+        sizes = [step.extents[dim] for dim in outer]
+        found = [(self._block(region, step, outer, False, _whole(step)).read(), region) for region in command.reads]
+        rows = [each.reshape(*sizes, region.element_bytes) for each, region in found]
+        scales = rows[1] if len(rows) > 1 else np.zeros((*rows[0].shape[:-1], 0))
+        values = decode(rows[0], scales, stored, prod(step.extents[dim] for dim in inner))
+        out = self._block(target, step, (*outer, *inner), True, _whole(step))
+        out.write_real(values.reshape(out.shape))
 
     # products
 
@@ -182,6 +200,13 @@ def _groups(step: Step, first: set[str], second: set[str], kept: set[str]) -> _G
     sums = tuple(dim for dim in dims if dim not in kept)
     rows = tuple(dim for dim in dims if dim not in (*batch, *columns, *sums))
     return _Groups(batch, rows, columns, sums)
+
+
+def stored_format(command: Command) -> ElementFormat | None:
+    """The format of packed elements that a command converts; None of others."""
+    text = next((dict(function.parameters).get("format") for function in command.functions), None)
+    found = element_format(str(text)) if command.function == "convert" and text is not None else None
+    return None if found is None or found.is_plain else found
 
 
 def _row(region: Region, step: Step, row: int) -> Region:

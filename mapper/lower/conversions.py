@@ -15,7 +15,7 @@ from mapper.lower.item import Item
 from mapper.lower.moves import part_extents
 from mapper.problem.operands import OperandPlan
 
-CONVERT = Function("convert")
+CONVERT = "convert"
 
 
 def conversions(frame: Frame) -> Iterator[Item]:
@@ -39,7 +39,7 @@ def _conversion(frame: Frame, plan: OperandPlan) -> Item:
         reads=tuple(frame.slot_region(source, f"in{at}", depth) for at, source in enumerate(sources)),
         writes=(frame.slot_region(plan, "out", depth),),
         dtypes=(plan.dtype,),
-        functions=(CONVERT,),
+        functions=(Function(CONVERT, parameters=(("format", plan.stored),)),),
         passes=plan.passes,
     )
     return Item("vector", depth, command, (*((ring, False) for ring in rings), (made, True)))

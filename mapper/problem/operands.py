@@ -36,7 +36,8 @@ class OperandPlan:
     ``shape``: the tensor's axis lengths; ``axes`` as in the workload (the accumulator has the output's).
     ``rows``: one axis is looked up: its length is the number of entries, its stride 0, and its rows are never cut.
     ``cached``: they go through a cache. ``first``: of packed ones, the group that they begin with in their base.
-    ``made_of``: the plans of whose tiles a VECTOR command makes this one's, in so many ``passes``. ``follows``: the
+    ``made_of``: the plans of whose tiles a VECTOR command makes this one's, in so many ``passes``, from
+    the format that they are ``stored`` in. ``follows``: the
     plan whose Keep is this one's too; where tiles are converted none slide (``still``).
     ``dims``: those that move this operand; ``operand``: the layer's that it is, or stages.
     """
@@ -62,6 +63,7 @@ class OperandPlan:
     first: int | None = None
     made_of: tuple[str, ...] = ()
     passes: int = 0
+    stored: str = ""
     follows: str = ""
     still: bool = False
     dims: frozenset[str] = field(init=False, repr=False, compare=False)
@@ -121,7 +123,7 @@ def _converted(
     made_of = (own[0].name, *(plan.name for plan in scales[:1]))
     made = replace(
         inner, element_bytes=size_bytes(wanted), dtype=wanted, home=inner.level, resident=False, beyond="", edge=0,
-        made_of=made_of, passes=stored.passes, follows=own[0].name, still=True,
+        made_of=made_of, passes=stored.passes, stored=str(stored), follows=own[0].name, still=True,
     )  # fmt: skip
     return [made, *own, *scales]
 

@@ -101,9 +101,10 @@ def _has_whole_rows(tensor: Tensor, base: Tensor, row: int) -> bool:
 
 def _splits(axis: Axis, dims: Mapping[str, int], row: int, size: int) -> dict[str, int] | None:
     """Of the dims of an axis that lie inside a group of ``size`` how much of each; None where they do not go along the
-    ``row`` element by element, or no dim ends where groups do."""
+    ``row`` element by element, no dim ends where
+    groups do, or several count them."""
     found: dict[str, int] = {}
-    reached, left = 1, size
+    reached, left, outside = 1, size, 0
     for dim, step in sorted(axis.terms, key=lambda term: term[1]):
         extent = dims[dim]
         if extent == 1:
@@ -115,8 +116,8 @@ def _splits(axis: Axis, dims: Mapping[str, int], row: int, size: int) -> dict[st
             return None
         if inside > 1 or left > 1:
             found[dim] = inside
-        reached, left = reached * extent, left // inside
-    return found if reached == row and left == 1 else None
+        reached, left, outside = reached * extent, left // inside, outside + (inside < extent)
+    return found if reached == row and left == 1 and outside <= 1 else None
 
 
 def split(layer: Layer, workload: Workload) -> Layer:

@@ -16,8 +16,6 @@ from archsim.ir.workload import Workload
 from archsim.lab.run.estimate import estimated
 from archsim.lab.run.job import Job, build, load_chip, prepare
 from archsim.lab.run.run import execute
-from archsim.lab.verify.model import verify
-from archsim.lab.verify.numbered import VerifyOptions
 from archsim.spec.load import load
 from mapper.analytic.estimate import estimate
 from mapper.problem.formats import engine_pair, formatted
@@ -203,10 +201,3 @@ def test_pairs_hold_both_factors() -> None:
 def test_other_roles_have_plain_formats() -> None:
     with pytest.raises(ConfigError, match="--dtype: unknown dtype 'mxfp4'"):
         build(Job("gemm_4096", "edge_npu", dtype="a=mxfp4"))
-
-
-@pytest.mark.slow
-def test_numbers_are_refused_by_name(tmp_path: Path) -> None:
-    asked = VerifyOptions(Job(product(tmp_path), "edge_npu", dtype=f"w=int4/128,{FLOATS}"))
-    with pytest.raises(ConfigError, match="int4/128:fp16\\+z, which is timed and not computed in numbers yet"):
-        verify(asked)

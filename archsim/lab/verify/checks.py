@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy.typing as npt
@@ -30,12 +31,21 @@ from mapper.execute.run import Numbers as Arithmetic
 
 Array = npt.NDArray[Any]
 NUMPY = "NumPy, node by node"
+NOTHING: Mapping[str, Array] = MappingProxyType({})
 
 
 def check_float(
-    model: NumberedModel, program: Program, asked: VerifyOptions, chosen: frozenset[str], say: Progress
+    model: NumberedModel,
+    program: Program,
+    asked: VerifyOptions,
+    chosen: frozenset[str],
+    say: Progress,
+    packed: Mapping[str, Array] = NOTHING,
 ) -> VerifyCheck:
-    """Real numbers against the model's own runtime; where it has none, in double precision against NumPy."""
+    """Real numbers against the model's own runtime; where it has none, in double precision against NumPy.
+
+    ``packed``: bytes of weights and scales in their places, by tensor, in memory order.
+    """
     names = tuple(dict.fromkeys(model.lowered.values.values()))
     known: dict[str, Array] = {}
     title = NUMPY
@@ -59,6 +69,7 @@ def check_float(
     constants = {name: contents(held, model.graph, model.constants) for name, held in model.lowered.contents.items()}
     made = VerifyCheck(precision, title, CLOSE, asked.interleavings)
     loaded = _loaded(model, constants, lambda tensor: values[model.lowered.values[tensor]])
+    loaded |= packed
     watched = _with_sources(model.lowered.workload, chosen)
     return _executed(model, program, made, precision, judge, loaded, asked, chosen, watched)
 

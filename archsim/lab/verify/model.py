@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from archsim.base.errors import ConfigError
-from archsim.facts.number_formats import element_format
 from archsim.graph.numeric.formats import Elements
 from archsim.ir.check.program import check
 from archsim.ir.program import Program
-from archsim.ir.workload import Workload
 from archsim.lab.run.job import Job, Progress, build, quiet
-from archsim.lab.verify.checks import calibrated, check_exact, check_float
+from archsim.lab.verify.checks import NUMPY, calibrated, check_exact, check_float
+from archsim.lab.verify.held_weights import held_weights
 from archsim.lab.verify.numbered import VerifyOptions, chosen_layers, load
-from archsim.lab.verify.outcome import VerifyOutcome
+from archsim.lab.verify.outcome import EQUAL, VerifyCheck, VerifyOutcome
 from mapper.execute.run import unrolled
 
 
@@ -28,13 +27,19 @@ def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
     job = replace(asked.job, model=model.lowered.workload, lookups={}, parameters={})
     say("mapping")
     built = build(job)
-    _refuse_packed(built.workload)
+    assert built.workload is not None
+    held = held_weights(model, built.workload)
+    if held.rounded:
+        model = load(replace(asked, given={**asked.given, **held.rounded}), str(asked.job.model), say)
     check(built.program, built.architecture)
     chosen = chosen_layers(model.lowered, asked.layers)
     checks = []
     if asked.numbers in ("both", "float"):
-        checks.append(check_float(model, built.program, asked, chosen, say))
-    if asked.numbers in ("both", "int"):
+        checks.append(check_float(model, built.program, asked, chosen, say, held.stored))
+    if asked.numbers in ("both", "int") and held.rounded:
+        why = f"weights are {held.kinds}, no integers; verified in real numbers only"
+        checks.append(VerifyCheck(held.kinds, NUMPY, EQUAL, 0, skipped=why))
+    elif asked.numbers in ("both", "int"):
         assert built.mapping is not None
 
         def compiled(elements: Mapping[str, Elements]) -> Program:
@@ -45,22 +50,15 @@ def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
     return VerifyOutcome(built.program.name, built.architecture.name, commands, job.seed, model.weights, tuple(checks))
 
 
-def _refuse_packed(workload: Workload | None) -> None:
-    """Raise ConfigError for weights in blocks or below a byte, whose numbers are not computed yet."""
-    for tensor in workload.tensors.values() if workload is not None else ():
-        if tensor.format and not element_format(tensor.format).is_plain:
-            raise ConfigError(
-                f"verify: '{tensor.name}' is {tensor.format}, which is timed and not computed in numbers yet; allowed "
-                "plain formats such as int8 (--dtype)"
-            )
-
-
 def with_numbers(job: Job, say: Progress = quiet) -> Program:
     """The Program of a model that says what its elements stand for, calibrated on inputs drawn from the job's seed."""
     model = load(VerifyOptions(job), str(job.model), say)
     job = replace(job, model=model.lowered.workload, lookups={}, parameters={})
-    mapping = build(job, say).mapping
-    assert mapping is not None
+    built = build(job, say)
+    mapping = built.mapping
+    assert mapping is not None and built.workload is not None
+    if held_weights(model, built.workload).rounded:
+        raise ConfigError("--numbers: weights in blocks or small floats say by themselves what they stand for")
     quantised = calibrated(model, mapping.dtypes, {}, say)
     return build(replace(job, numbers=_numbers(quantised.elements))).program
 

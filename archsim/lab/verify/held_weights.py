@@ -1,0 +1,60 @@
+"""Weights in the formats that they are timed in: their bytes in memory, and the numbers that these stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from archsim.base.errors import ConfigError
+from archsim.facts.number_codes import decode, encode
+from archsim.facts.number_formats import element_format
+from archsim.graph.numeric.contents import contents, from_memory, to_memory
+from archsim.ir.workload import Workload
+from archsim.lab.verify.numbered import NumberedModel
+
+Array = npt.NDArray[Any]
+SCALE = ".scale"
+
+
+@dataclass(frozen=True)
+class HeldWeights:
+    """``stored``: rows of bytes by tensor, scales too, in memory order; ``rounded``: the numbers of the model's
+    constants, by name, which a reference is to compute with; ``kinds``: the formats, in words."""
+
+    stored: Mapping[str, Array]
+    rounded: Mapping[str, Array]
+    kinds: str
+
+
+def held_weights(model: NumberedModel, timed: Workload) -> HeldWeights:
+    """The weights of a model that are ``timed`` in blocks or in small floats. Raises ConfigError for those that have no
+    scale, and for those into which others are folded, whose rounding the model does not have."""
+    stored: dict[str, Array] = {}
+    rounded: dict[str, Array] = {}
+    kinds: dict[str, None] = {}
+    for name, held in model.lowered.contents.items():
+        text = timed.tensors[name].format
+        wanted = element_format(text) if text else None
+        if wanted is None or (wanted.is_plain and not wanted.element.startswith("fp8")):
+            continue
+        if not wanted.block and "int" in wanted.element:
+            raise ConfigError(f"verify: '{name}' is {wanted}, which has no scale; allowed blocks such as {wanted}/128")
+        numbers, own = contents(held, model.graph, model.constants), np.asarray(model.constants[held.value])
+        if numbers.shape != own.shape or not np.array_equal(numbers, own):
+            raise ConfigError(
+                f"verify: '{name}' is {wanted} with '{held.value}' and others folded into it; allowed weights that are "
+                "stored as the model has them"
+            )
+        tensor = model.lowered.workload.tensors[name]
+        rows = to_memory(tensor, numbers)
+        elements, scales = encode(rows, wanted)
+        kept = decode(elements, scales, wanted, rows.shape[-1])
+        if not wanted.is_plain:
+            stored |= {name: elements} | ({f"{name}{SCALE}": scales} if wanted.block else {})
+        rounded[held.value] = from_memory(tensor, kept, own.shape).astype(np.float32)
+        kinds[str(wanted)] = None
+    return HeldWeights(stored, rounded, "/".join(kinds))
