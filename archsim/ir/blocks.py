@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archsim.base.arrays import IntArray
+from archsim.ir.composites import within
 from archsim.ir.workload import Layer, Operand, Workload
 
 KEPT = 4  # blocks that are simulated: the first, two that are compared, and the last
@@ -76,7 +77,8 @@ def shortened(workload: Workload, blocks: EqualBlocks) -> Workload:
         if name not in dropped and _base(workload, name) not in dropped
     }
     views = tuple(view for view in workload.views if view.of in tensors)
-    return replace(workload, layers=tuple(kept), tensors=tensors, views=views)
+    composites = within(workload.composites, (layer.name for layer in kept))
+    return replace(workload, layers=tuple(kept), tensors=tensors, views=views, composites=composites)
 
 
 def renamed(workload: Workload, blocks: EqualBlocks, layer: int, by: int) -> str:

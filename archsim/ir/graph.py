@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from archsim.base.errors import ModelError
+from archsim.ir.composites import Composite
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -141,7 +142,8 @@ class Graph:
 
     ``hints``: output shapes known to the front end, for operators without a rule here. ``folded``: nodes whose results
     are constants of the graph, in order: what makes them. ``formats``: of values, where the file states them.
-    ``states``: of each value that is one; they stand in ``inputs`` behind the others.
+    ``states``: of each value that is one; they stand in ``inputs`` behind the others. ``composites``: nodes that are
+    one thing together, those of a front end before the passes have found more; some may be gone by then.
     """
 
     name: str
@@ -155,6 +157,7 @@ class Graph:
     folded: tuple[GraphNode, ...] = ()
     formats: Mapping[str, ValueFormat] = field(default_factory=dict)
     states: Mapping[str, GraphState] = field(default_factory=dict)
+    composites: tuple[Composite, ...] = ()
 
     def shape(self, name: str) -> Shape:
         """Logical shape of a value."""

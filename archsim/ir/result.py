@@ -82,6 +82,16 @@ class LayerResult:
 
 
 @dataclass(frozen=True, slots=True)
+class CompositeResult(LayerResult):
+    """The row of layers that are one thing together."""
+
+    parts: Annotated[
+        tuple[LayerResult, ...],
+        ResultKey(TABLE, "Of a composite, whose figures are their sums, the rows of its layers; else absent.", SECOND),
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """Everything a run reports; ``to_json`` gives the public summary, the rest feeds plots and pages."""
 
@@ -141,6 +151,11 @@ class Result:
             raise AttributeError(f"a Result has no {key}")
         return self.figures[key]
 
+    @property
+    def single_layers(self) -> tuple[LayerResult, ...]:
+        """The rows with the parts of composites in place of these."""
+        return tuple(part for row in self.layers for part in _parts(row) or (row,))
+
     def to_json(self) -> dict[str, Any]:
         """The public summary as plain JSON types, keys in the documented order."""
         plain: dict[str, Any] = {"schema": SCHEMA}
@@ -160,6 +175,15 @@ def public_keys() -> tuple[str, ...]:
     return tuple(
         key for name in fields for key in ([row.key for row in FIGURES.stored[""]] if name == "figures" else [name])
     )
+
+
+def single_layers(summary: Summary) -> list[Mapping[str, Any]]:
+    """The rows of ``layers`` with the parts of composites in place of these: each layer that ran, once."""
+    return [part for row in summary["layers"] for part in (row.get("parts") or (row,))]
+
+
+def _parts(row: LayerResult) -> tuple[LayerResult, ...]:
+    return row.parts if isinstance(row, CompositeResult) else ()
 
 
 def _layer_json(layer: LayerResult) -> dict[str, Any]:

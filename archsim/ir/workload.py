@@ -13,6 +13,7 @@ from math import prod
 from typing import Literal
 
 from archsim.facts.dataflows.fold import Window
+from archsim.ir.composites import Composite
 from archsim.ir.functions import Functions, names
 from archsim.ir.indices import Indices
 from archsim.ir.inside import points_inside
@@ -222,7 +223,8 @@ class Workload:
     """Layers in execution order, tensors by name, views, and the parameter count of the source model.
 
     ``dtype``: number format of the source model's inputs ('' when it states none). ``folded_macs``: of the source model
-    on constants alone, which are done before it runs.
+    on constants alone, which are done before it runs. ``composites``: layers that are one thing together, each layer in
+    one of them at most.
     """
 
     name: str
@@ -235,6 +237,7 @@ class Workload:
     warnings: tuple[str, ...] = ()
     dtype: str = ""
     folded_macs: int = 0
+    composites: tuple[Composite, ...] = ()
 
     @property
     def macs(self) -> int:

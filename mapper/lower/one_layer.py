@@ -53,7 +53,7 @@ def single(workload: Workload, layer: Layer) -> Workload:
             scales = workload.tensors.get(f"{name}{SCALE}")
             tensors |= {scales.name: scales} if scales is not None else {}
             name = tensor.view.base if tensor.view is not None else name
-    return replace(workload, layers=(layer,), tensors=tensors, views=())
+    return replace(workload, layers=(layer,), tensors=tensors, views=(), composites=())
 
 
 def nameless(network: Workload) -> str:

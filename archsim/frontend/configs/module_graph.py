@@ -13,6 +13,7 @@ import numpy as np
 
 from archsim.base.errors import ModelError
 from archsim.ir.asm.words import indices_text
+from archsim.ir.composites import Composite, CompositeKind
 from archsim.ir.graph import Graph, GraphNode, GraphState, GraphValue, Inputs, OperatorAttribute, Shape
 from archsim.ir.indices import Indices
 from archsim.ops.kit.catalogue import family
@@ -48,6 +49,7 @@ class ModuleGraph:
         self._states: dict[str, GraphState] = {}
         self._outputs: list[str] = []
         self._warnings: list[str] = []
+        self._composites: list[Composite] = []
         self._rules: dict[str, ShapeRule] = {}  # of operators, looked up once
 
     @contextmanager
@@ -64,6 +66,14 @@ class ModuleGraph:
         before, self._within = self._within, ""
         yield
         self._within = before
+
+    @contextmanager
+    def composite(self, kind: CompositeKind) -> Iterator[None]:
+        """Nodes entered inside are one thing together, called by the path of the module that is open."""
+        before = len(self._nodes)
+        yield
+        members = tuple(node.name for node in self._nodes[before:])
+        self._composites.append(Composite(self._within.removesuffix("."), kind, members))
 
     def made(self, value: str) -> bool:
         """Whether there is a value of a whole name."""
@@ -217,6 +227,7 @@ class ModuleGraph:
             tuple(self._outputs),
             warnings=tuple(self._warnings),
             states=dict(self._states),
+            composites=tuple(self._composites),
         )
 
     def _enter(self, value: GraphValue) -> str:

@@ -50,6 +50,11 @@ def gated_expert(inner: int, function: str, names: tuple[str, str, str, str] = f
 
 def experts(graph: ModuleGraph, source: str, form: ExpertsForm) -> str:
     """(batch, rows, elements) of the open module: each token's experts weighed and added up."""
+    with graph.composite("moe"):
+        return _mixed(graph, source, form)
+
+
+def _mixed(graph: ModuleGraph, source: str, form: ExpertsForm) -> str:
     batch, rows, width = graph.shape(source)
     tokens = batch * rows
     flat = graph.reshape("tokens", source, tokens, width)

@@ -32,6 +32,7 @@ class LayerBuilder:
         self.graph = graph
         self.layers: list[Layer] = []
         self._names: set[str] = set()  # of layers
+        self.sources: dict[str, str] = {}  # layer -> node
         self.views: dict[str, ViewNode] = {}
         self.tensors = Tensors(graph.states)
         self._images = images(graph)
@@ -125,9 +126,11 @@ class LayerBuilder:
         value = self._values[write.value]
         layout = self._layouts.get(write.value) or self._home[write.value]
         self._layouts[write.value] = layout
+        called = self._unused(name or node.name)
+        self.sources[called] = node.name
         self.layers.append(
             Layer(
-                name=self._unused(name or node.name),
+                name=called,
                 op=node.op,
                 kind=kind,
                 dims=dims,

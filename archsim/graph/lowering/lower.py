@@ -5,8 +5,8 @@ Where the user allows it, an operator without a rule becomes a layer of the host
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from archsim.base.errors import ModelError
 from archsim.graph.lowering.builder import LayerBuilder
@@ -14,6 +14,7 @@ from archsim.graph.lowering.folded import folded_macs
 from archsim.graph.lowering.host import lower_host, uncounted
 from archsim.graph.lowering.tensors import ConstantContent
 from archsim.graph.passes.manager import PassChange, PassOptions, passed
+from archsim.ir.composites import Composite
 from archsim.ir.graph import Graph, GraphNode, UnsupportedError
 from archsim.ir.workload import ViewNode, Workload
 from archsim.ops.kit.catalogue import family, find
@@ -72,6 +73,7 @@ def lower_graph(
         warnings=(*canonical.warnings, *_said(folded), *uncounted(build.layers)),
         folded_macs=sum(folded.values()),
         dtype=canonical.values[canonical.inputs[0]].dtype if canonical.inputs else "",
+        composites=tuple(_composites(canonical, build.sources)),
     )
     values = {name: build.original(value) for name, value in build.tensors.values.items()}
     return LoweredModel(workload, canonical, build.tensors.contents, values, passes.changes)
@@ -117,6 +119,14 @@ def _lower(node: GraphNode, build: LayerBuilder, on_unsupported: str) -> None:
         if on_unsupported != "host":
             raise
         lower_host(node, build)
+
+
+def _composites(graph: Graph, sources: Mapping[str, str]) -> Iterator[Composite]:
+    """Those of several layers; ``sources``: the node of each layer, in order."""
+    for composite in graph.composites:
+        layers = tuple(layer for layer, node in sources.items() if node in composite.members)
+        if len(layers) > 1:
+            yield replace(composite, members=layers)
 
 
 def _views(graph: Graph, build: LayerBuilder) -> tuple[ViewNode, ...]:

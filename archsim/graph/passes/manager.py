@@ -55,8 +55,9 @@ KIND = registry.Kind("graph pass", "archsim.graph.passes", "passes", "run", Grap
 
 @dataclass(frozen=True, slots=True)
 class PassChange:
-    """What a pass made of a graph: operators that are there more often or less often after it, with how many more or
-    fewer, and how many nodes there are after it. Nodes that others absorb count as gone. ``same``: nothing changed."""
+    """What a pass made of a graph: operators and composites that are there more often or less often after it, with how
+    many more or fewer, and how many nodes there are after it. Nodes that others absorb count as gone. ``same``: nothing
+    changed."""
 
     name: str
     nodes: int
@@ -104,11 +105,16 @@ def passed(graph: Graph, options: PassOptions) -> PassedGraph:
 
 
 def _change(name: str, before: Graph, after: Graph) -> PassChange:
-    old, new = (Counter(node.op for node in graph.nodes) for graph in (before, after))
-    same = before.nodes == after.nodes
+    old, new = (Counter(_kinds(graph)) for graph in (before, after))
+    same = before.nodes == after.nodes and before.composites == after.composites
     return PassChange(
         name, len(after.nodes), same, dict(sorted((new - old).items())), dict(sorted((old - new).items()))
     )
+
+
+def _kinds(graph: Graph) -> list[str]:
+    """What a graph has of operators and composites, one by one."""
+    return [node.op for node in graph.nodes] + [f"{each.kind} composite" for each in graph.composites]
 
 
 def names() -> tuple[str, ...]:

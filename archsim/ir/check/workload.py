@@ -7,6 +7,7 @@ from math import prod
 from archsim.base.errors import ConfigError, ModelError, nearest
 from archsim.facts.number_formats import element_format
 from archsim.ir.check.ragged import check_bounds, check_ragged
+from archsim.ir.composites import KINDS, Composite
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Tensor, View, Workload
 
 ROLES = ("inputs", "weights", "outputs", "tables", "kv")
@@ -31,6 +32,7 @@ def check_workload(workload: Workload) -> None:
         check_bounds(layer)
     _check_order(workload)
     check_ragged(workload)
+    _check_composites(workload, names)
 
 
 def _check_tensor(name: str, tensor: Tensor, workload: Workload) -> None:
@@ -186,6 +188,33 @@ def _check_parts(layer: Layer) -> None:
     missing = [name for name in ("a", "b") if name not in names]
     if layer.kind == "matmul" and missing:
         raise ModelError(f"layer '{layer.name}' ({layer.op}) is a matmul without operand '{missing[0]}'")
+
+
+def _check_composites(workload: Workload, layers: list[str]) -> None:
+    """Each has a name of its own and layers of its own, in their order."""
+    taken, names = set[str](), set(layers)
+    for each in workload.composites:
+        where = f"composite '{each.name}'"
+        if each.name in names:
+            raise ModelError(f"{where}: its name is that of a layer or another composite; allowed one of its own")
+        names.add(each.name)
+        if each.kind not in KINDS:
+            raise ModelError(f"{where}: kind '{each.kind}'; allowed {', '.join(KINDS)}{nearest(each.kind, KINDS)}")
+        _check_members(each, layers, taken)
+
+
+def _check_members(composite: Composite, layers: list[str], taken: set[str]) -> None:
+    where = f"composite '{composite.name}'"
+    unknown = next((name for name in composite.members if name not in layers), None)
+    if unknown is not None or not composite.members:
+        what = f"'{unknown}'{nearest(unknown, layers)}" if unknown is not None else "nothing"
+        raise ModelError(f"{where}: names {what}; allowed one layer of the workload or more")
+    if sorted(set(composite.members), key=layers.index) != list(composite.members):
+        raise ModelError(f"{where}: its layers stand in another order than they run in, or twice")
+    for name in composite.members:
+        if name in taken:
+            raise ModelError(f"{where}: layer '{name}' is in another composite too")
+        taken.add(name)
 
 
 def _check_order(workload: Workload) -> None:

@@ -31,6 +31,8 @@ from archsim.ir.asm.lookup import read_indices
 from archsim.ir.asm.printer import nest_text
 from archsim.ir.asm.words import affine_text, functions_text, indices_text, quote
 from archsim.ir.check.workload import check_workload
+from archsim.ir.composites import KINDS as COMPOSITE_KINDS
+from archsim.ir.composites import Composite
 from archsim.ir.forms.fields import (
     MOST,
     MappingFields,
@@ -78,6 +80,10 @@ def workload_to_yaml(workload: Workload) -> str:
         "tensors": {name: _tensor_text(tensor) for name, tensor in workload.tensors.items()},
         "layers": [_layer_form(layer) for layer in workload.layers],
     }
+    if workload.composites:
+        document["composites"] = [
+            {"name": each.name, "kind": each.kind, "layers": OneLineList(each.members)} for each in workload.composites
+        ]
     if workload.views:
         document["views"] = [f"{quote(v.name)} = {quote(v.op)} of {quote(v.of)}" for v in workload.views]
     if workload.warnings:
@@ -99,9 +105,17 @@ def workload_from_yaml(text: str, path: str = "<text>") -> Workload:
         warnings=fields.texts("warnings"),
         dtype=fields.text("dtype") if fields.has("dtype") else "",
         folded_macs=fields.integer("folded_macs") if fields.has("folded_macs") else 0,
+        composites=tuple(_composite(MappingFields(node, at)) for node, at in fields.items("composites")),
     )
     fields.end()
     return workload
+
+
+def _composite(fields: MappingFields) -> Composite:
+    kind: Any = fields.text("kind", COMPOSITE_KINDS)
+    composite = Composite(fields.text("name"), kind, fields.texts("layers"))
+    fields.end()
+    return composite
 
 
 def _tensor_text(tensor: Tensor) -> str:
@@ -284,4 +298,8 @@ def _place(root: FileNode, said: str) -> str:
         called = layer.mapping["name"].value
         if said.startswith(f"layer '{called}'"):
             return f"{layer.mark}: layers[{number}]"
+    composites = root.mapping["composites"].items if "composites" in root.mapping else []
+    for number, composite in enumerate(composites):
+        if said.startswith(f"composite '{composite.mapping['name'].value}'"):
+            return f"{composite.mark}: composites[{number}]"
     return str(root.mark)

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from archsim.base.errors import ConfigError
-from archsim.ir.result import Summary
+from archsim.ir.result import Summary, single_layers
 from archsim.lab.compare import shares
 from archsim.lab.compare.figures import figures
 from archsim.lab.compare.match import LayerPair, match
@@ -65,7 +65,7 @@ def _check(summary: Summary, name: str) -> None:
 
 def _difference(base: Summary, other: Summary, base_name: str, name: str) -> Told:
     seconds = base["architecture"]["clock_hz"] != other["architecture"]["clock_hz"]
-    pairs = match(base["layers"], other["layers"])
+    pairs = match(single_layers(base), single_layers(other))
     names = {pair.other["name"]: pair.name for pair in pairs if pair.other is not None}
     energy, area = (split(view(base), view(other)) for view in (shares.energy, shares.area))
     found = {

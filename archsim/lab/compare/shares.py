@@ -19,7 +19,7 @@ from fractions import Fraction
 from math import frexp
 from typing import TypeVar
 
-from archsim.ir.result import Summary
+from archsim.ir.result import Summary, single_layers
 from archsim.report.run.noc_rows import array_units
 
 ShareKey = tuple[str, str]  # layer ('' for none), cause
@@ -42,7 +42,7 @@ def arrays(summary: Summary, seconds: bool) -> dict[ShareKey, Fraction]:
         for cause, cycles in breakdown[unit].items():
             left[cause] = left.get(cause, 0) + cycles
     found: dict[ShareKey, int] = {}
-    for layer in summary["layers"] if units else ():
+    for layer in single_layers(summary) if units else ():
         for key, cycles in layer["stalls"].items():
             found[layer["name"], key] = cycles
             left[key.partition(".")[0]] = left.get(key.partition(".")[0], 0) - cycles
@@ -55,7 +55,7 @@ def critical(summary: Summary, seconds: bool) -> dict[ShareKey, Fraction]:
     cycle = _time(summary, seconds, 1)
     by_layer = summary["details"].get("critical", {})
     found: dict[ShareKey, Fraction] = {}
-    for layer in summary["layers"]:
+    for layer in single_layers(summary):
         name, causes = layer["name"], by_layer.get(layer["name"], {})
         known = {**causes, "": layer["cycles_critical"] - sum(causes.values())}
         found |= {(name, cause): cycle * cycles for cause, cycles in known.items() if cycles}

@@ -17,6 +17,7 @@ from archsim.spec.locate import config_files
 if TYPE_CHECKING:
     from archsim.graph.lowering.lower import LoweredModel
     from archsim.graph.passes.manager import PassChange
+    from archsim.ir.composites import Composite
     from archsim.ir.graph import Graph, GraphNode
     from archsim.spec.architecture import Architecture
 
@@ -75,7 +76,8 @@ def model_passes(name: str) -> ShownLines:
 
 
 def model_graph(name: str) -> ShownLines:
-    """The graph of a model as all passes leave it: its inputs, its nodes in order with what they read, its outputs.
+    """The graph of a model as all passes leave it: its inputs, its nodes in order with what they read, its outputs, and
+    the nodes that are one thing together.
 
     Each value stands with its shape, which is that of the model (images N, C, H, W). Raises as ``model_passes``.
     """
@@ -83,7 +85,16 @@ def model_graph(name: str) -> ShownLines:
     assert graph is not None
     given = [(each, f"{graph.values[each].kind} {list(graph.shape(each))}") for each in graph.inputs]
     nodes = [(node.name, _node(graph, node)) for node in graph.nodes]
-    return [*given, *nodes, *((each, f"output {list(graph.shape(each))}") for each in graph.outputs)]
+    outputs = [(each, f"output {list(graph.shape(each))}") for each in graph.outputs]
+    return [*given, *nodes, *outputs, *((each.name, _together(graph, each)) for each in graph.composites)]
+
+
+def _together(graph: Graph, composite: Composite) -> str:
+    """``composite attention of a.rotary, a.scores, a.softmax``: views are left out."""
+    from archsim.ops.kit.catalogue import find
+
+    told = {node.name for node in graph.nodes if (found := find(node.op)) is None or found.result == "layer"}
+    return f"composite {composite.kind} of {', '.join(name for name in composite.members if name in told)}"
 
 
 def _of_graph(name: str) -> LoweredModel:

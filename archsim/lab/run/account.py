@@ -43,7 +43,7 @@ from archsim.ir.result_parts import (
 from archsim.ir.workload import Workload
 from archsim.lab.run import warnings_of_run
 from archsim.lab.run.dram_figures import dram_parts, dram_roles, row_hit_rate
-from archsim.lab.run.layer_rows import LayerFacts, layer_rows
+from archsim.lab.run.layer_rows import LayerFacts, layer_rows, with_composites
 from archsim.repetition import Repetition
 from archsim.sim.attribution import AttributionCube, attribute
 from archsim.sim.critical import critical_cycles, critical_path
@@ -223,7 +223,7 @@ def assemble(
         mac_breakdown=breakdown,
         energy_breakdown_j=energy.by_part_j(),
         time_breakdown=cube.time_breakdown(),
-        layers=layers,
+        layers=with_composites(layers, workload.composites if workload is not None else (), facts),
         provenance=_provenance(workload, architecture, activity, origin),
         critical=critical,
         area_breakdown_mm2=area,

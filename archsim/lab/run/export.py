@@ -15,7 +15,7 @@ import pandas as pd
 from archsim.base.plain import visible
 from archsim.base.writable import write_all
 from archsim.ir.causes import CAUSES
-from archsim.ir.result import Summary
+from archsim.ir.result import Summary, single_layers
 from archsim.lab.kit import tabular
 from archsim.lab.kit.options import scalars
 from archsim.lab.sweep.publish import alignment, column
@@ -94,7 +94,7 @@ def _causes(summary: Summary) -> pd.DataFrame:
 def _layer_causes(summary: Summary) -> pd.DataFrame:
     critical = summary["details"].get("critical", {})
     rows = []
-    for layer in summary["layers"]:
+    for layer in single_layers(summary):
         name = layer["name"]
         rows += [(name, CRITICAL, key, "", cycles) for key, cycles in critical.get(name, {}).items() if cycles]
         waits = ((key.partition("."), cycles) for key, cycles in layer["stalls"].items() if cycles)

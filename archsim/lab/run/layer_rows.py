@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 from operator import itemgetter
 
 import numpy as np
 
 from archsim.energy.account import HOST, STATIC
 from archsim.ir.activity import Activity, to_cycles
-from archsim.ir.result import LayerResult
+from archsim.ir.composites import Composite
+from archsim.ir.result import CompositeResult, LayerResult
 from archsim.ir.workload import Layer, ViewNode, Workload
 from archsim.sim.critical import bound_by
 
@@ -57,6 +60,60 @@ def layer_rows(workload: Workload | None, facts: LayerFacts) -> tuple[LayerResul
     host, static = spans.pop(HOST, _Span()), spans.pop(STATIC, _Span())
     rows += [_row(name, "+".join(span.ops), span, facts) for name, span in spans.items()]
     return (*rows, _row(HOST, "host", host, facts), _row(STATIC, "static", static, facts))
+
+
+def with_composites(
+    rows: tuple[LayerResult, ...], composites: Sequence[Composite], facts: LayerFacts
+) -> tuple[LayerResult, ...]:
+    """The rows with one for each composite where its first layer stands, which has its layers, and the views of what
+    they make, as parts."""
+    owner = {member: each for each in composites for member in each.members}
+    parts: dict[str, list[LayerResult]] = {each.name: [] for each in composites}
+    found: list[LayerResult | Composite] = []
+    last: Composite | None = None
+    for row in rows:
+        last = last if row.view_of is not None else owner.get(row.name)
+        if last is None:
+            found.append(row)
+            continue
+        if not parts[last.name]:
+            found.append(last)
+        parts[last.name].append(row)
+    return tuple(each if isinstance(each, LayerResult) else _joined(each, parts[each.name], facts) for each in found)
+
+
+def _joined(composite: Composite, parts: Sequence[LayerResult], facts: LayerFacts) -> CompositeResult:
+    """The row of a composite: sums over its parts, and the span from the first of them to the last."""
+    worked = [part for part in parts if part.view_of is None]
+    ran = [part for part in worked if part.cycles_end] or worked
+    start, end = min(part.cycles_start for part in ran), max(part.cycles_end for part in ran)
+    used = sum(part.utilization * part.cycles_total for part in worked)
+    by_cause = [_summed(named, worked) for named in (facts.critical, facts.stalls, facts.own)]
+    critical, stalls, own = by_cause
+    return CompositeResult(
+        name=composite.name,
+        op=composite.kind,
+        macs=sum(part.macs for part in worked),
+        cycles_start=start,
+        cycles_end=end,
+        cycles_total=end - start,
+        utilization=used / (end - start) if end > start else 0.0,
+        energy_j=fsum(part.energy_j for part in worked),
+        dram_read_bytes=sum(part.dram_read_bytes for part in worked),
+        dram_write_bytes=sum(part.dram_write_bytes for part in worked),
+        cycles_critical=sum(part.cycles_critical for part in worked),
+        bound_by=bound_by(critical, {**stalls, **own}),
+        stalls=stalls,
+        on_host=any(part.on_host for part in worked),
+        parts=tuple(parts),
+    )
+
+
+def _summed(named: Mapping[str, Mapping[str, int]], parts: Sequence[LayerResult]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(named.get(part.name, {}))
+    return dict(total)
 
 
 def _spans(facts: LayerFacts) -> dict[str, _Span]:

@@ -30,6 +30,7 @@ from archsim.ir.keys import SECOND, TABLE, TEXT, ItemTypes, ResultKey
 from archsim.report.run.details import RunDetails
 
 Json = dict[str, Any]
+_ROWS = (result.LayerResult, result.CompositeResult)
 _PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
 _Bound = Literal["lower", "estimate"]
 BOUND_SAYS = "What the {} is of the real one: a lower bound or an estimate."
@@ -54,7 +55,7 @@ def root() -> tuple[Json, Json]:
     """The schema of a summary without its head, and its definitions by name."""
     shown = {name: field for name, field in _fields(result.Result).items() if name not in result.RENDERING}
     shown |= {name: _Field(shown[name].hint, True) for name in result.OPTIONAL}
-    layers = _form(result.LayerResult)
+    layers = _form(result.CompositeResult)
     made = _object(shown | {"details": _Field(_DETAILS, True)})
     made["properties"] = {"schema": {"enum": [result.SCHEMA, result.FIRST_SCHEMA]}, **made["properties"]}
     made["properties"]["layers"]["items"] = {"$ref": "#/$defs/layer"}
@@ -76,7 +77,7 @@ def _fields(kind: Any) -> dict[str, _Field]:
         absent = {
             each.name for each in fields(kind) if each.default is not MISSING or each.default_factory is not MISSING
         }
-        absent = set() if kind is result.LayerResult else absent  # which writes all of its keys
+        absent = {"parts"} if kind in _ROWS else absent  # which write all of their other keys
     else:
         absent = set(kind.__optional_keys__)
     found: dict[str, _Field] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archsim.base.errors import ArchsimError
-from archsim.ir.result import Result
+from archsim.ir.result import Result, single_layers
 from archsim.ir.result_parts import Provenance, Refinement
 from archsim.lab.run.job import BuiltJob, Job, Progress, build, quiet
 from archsim.lab.run.net import caught, figures
@@ -62,7 +62,7 @@ class RunResult:
         """Cycles that the arrays waited: a row per layer, a column per cause and operand, 0 where none."""
         from pandas import DataFrame
 
-        rows = {layer["name"]: layer["stalls"] for layer in self.summary["layers"] if layer["stalls"]}
+        rows = {layer["name"]: layer["stalls"] for layer in single_layers(self.summary) if layer["stalls"]}
         columns = sorted({key for row in rows.values() for key in row})
         table = DataFrame.from_dict(rows, orient="index", columns=None).reindex(columns=columns)
         table = table.fillna(0).astype("int64").rename_axis("name")

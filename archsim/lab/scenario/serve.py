@@ -55,7 +55,7 @@ def service(stream: FrameStream, run: RunResult) -> FrameService:
     if activity is None:
         raise SimulationError(f"stream {stream.name}: its run has no record")
     total, hz = activity.total_ps, activity.clock_hz
-    ends = {min(layer.cycles_end * _PS // hz, total) for layer in run.result.layers if layer.cycles_end}
+    ends = {min(layer.cycles_end * _PS // hz, total) for layer in run.result.single_layers if layer.cycles_end}
     parts = {name: round(joules * ZJ_PER_J) for name, joules in run.result.energy_breakdown_j.items()}
     return FrameService(stream, total, tuple(sorted(ends | {total})), parts, run.result.power_peak_w, run)
 

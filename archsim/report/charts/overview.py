@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from archsim.ir.result import single_layers
 from archsim.report.charts.power import HEIGHT, power
 from archsim.report.charts.time_axis import LEFT, axis, place
 from archsim.report.kit import svg
@@ -18,7 +19,7 @@ LETTER = 7.0  # user units that one takes at most, in the mean
 def overview(summary: Mapping[str, Any]) -> str:
     """Layers by lane (first free one, at most six), then power per window and part where the run recorded it."""
     total = summary["cycles_total"]
-    shown = [row for row in summary["layers"] if row["cycles_total"] > 0 and not row["name"].startswith("_")]
+    shown = [row for row in single_layers(summary) if row["cycles_total"] > 0 and not row["name"].startswith("_")]
     lanes = _lanes(shown)
     rows = min(len(lanes), LANES)
     drawn = [svg.text(LEFT - 10, 13, "layers", "t dim", "end")]

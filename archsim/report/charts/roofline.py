@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10, sqrt
 from typing import Any
 
+from archsim.ir.result import single_layers
 from archsim.report.charts.plot import PlotBox
 from archsim.report.kit import svg
 from archsim.report.kit.causes import bound_colour
@@ -54,7 +55,7 @@ def roofline(summary: Mapping[str, Any], frame: DrawingFrame = svg.WIDE) -> str:
     """The chart, '' when no layer has MACs or the chip states no peak bandwidth."""
     clock_hz, peak = summary["architecture"]["clock_hz"], float(summary["architecture"]["peak_macs_per_s"])
     bandwidth = float(summary["dram"]["peak_bytes_per_s"] or 0)
-    dots = points(summary["layers"], clock_hz)
+    dots = points(single_layers(summary), clock_hz)
     if not dots or not bandwidth or not peak:
         return ""
     ridge = peak / bandwidth

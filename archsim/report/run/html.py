@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from archsim.ir.causes import CAUSES
+from archsim.ir.result import single_layers
 from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
 from archsim.report.charts.dram import dram
 from archsim.report.charts.gantt import gantt
@@ -87,7 +88,7 @@ def _time(summary: Mapping[str, Any]) -> PageContent:
         "critical": _stacked(bars, "Critical path by layer"),
         "time_legend": legend(shown),
         "slow_count": len(bars),
-        "layer_count": len(summary["layers"]),
+        "layer_count": len(single_layers(summary)),
     }
 
 
@@ -102,7 +103,7 @@ def _charts(summary: Mapping[str, Any]) -> PageContent:
     area = details.get("area_breakdown_mm2", {})
     windows, spent = details.get("timeline", []), details.get("power", {})
     colours = [segment[2] for window in windows for unit in window["units"].values() for segment in unit]
-    bounds = sorted({layer["bound_by"] for layer in summary["layers"] if layer["macs"]})
+    bounds = sorted({layer["bound_by"] for layer in single_layers(summary) if layer["macs"]})
     return {
         "waterfall": Markup(both(partial(waterfall, summary["mac_breakdown"], summary["cycles_total"]))),
         "roofline": Markup(both(partial(roofline, summary))),

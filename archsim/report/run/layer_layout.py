@@ -9,6 +9,7 @@ of most of its cycles there.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -35,6 +36,7 @@ LAYERS_NOTE = (
     "of most of its own, whose share stands beside it; where it has none, by that of most of its arrays' time. "
     "Energy and DRAM bytes are all that the layer caused."
 )
+PARTS_NOTE = "The layers of attentions, gated blocks and mixtures of experts, whose rows above are sums over these."
 SPAN, CRITICAL, CAUSED = "over its own span", "on the critical path", "all that it caused"
 _WIDE = (HTML, NOTEBOOK)  # media with room for every column
 
@@ -42,7 +44,7 @@ _WIDE = (HTML, NOTEBOOK)  # media with room for every column
 def layers(summary: Summary) -> ReportTable:
     """Every layer: what it is, its span, its part of the critical path, what it caused. A terminal has the slowest."""
     found, critical = summary["layers"], summary["details"].get("critical", {})
-    rows = [_layer(layer, critical.get(layer["name"])) for layer in found]
+    rows = [_layer(layer, critical_causes(layer, critical)) for layer in found]
     return ReportTable(
         "Layers",
         _layer_columns(summary["cycles_total"]),
@@ -52,6 +54,26 @@ def layers(summary: Summary) -> ReportTable:
         short=ShortForm({TERMINAL: SLOWEST}, by=_CRITICAL_AT, words="the slowest"),
         dim=frozenset(at for at, layer in enumerate(found) if is_free(layer)),
         key="layer-table",
+        sortable=True,
+        search="name, operator, cause",
+        dense=True,
+        broad=True,
+    )
+
+
+def parts(summary: Summary) -> ReportTable:
+    """The layers that composites are made of."""
+    critical = summary["details"].get("critical", {})
+    found = [part for row in summary["layers"] for part in row.get("parts", ())]
+    return ReportTable(
+        "Parts of composites",
+        _layer_columns(summary["cycles_total"]),
+        [_layer(layer, critical.get(layer["name"])) for layer in found],
+        PARTS_NOTE,
+        _layer_total(found) if found else None,
+        media=(MARKDOWN, *_WIDE),
+        dim=frozenset(at for at, layer in enumerate(found) if is_free(layer)),
+        key="part-table",
         sortable=True,
         search="name, operator, cause",
         dense=True,
@@ -193,6 +215,16 @@ def _layer_total(found: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+def critical_causes(layer: Mapping[str, Any], critical: Mapping[str, Mapping[str, int]]) -> Mapping[str, int] | None:
+    """The causes of a layer's cycles on the critical path, of a composite those of its parts; None where not known."""
+    if "parts" not in layer:
+        return critical.get(layer["name"])
+    total: Counter[str] = Counter()
+    for part in layer["parts"]:
+        total.update(critical.get(part["name"], {}))
+    return total
+
+
 def is_free(layer: Mapping[str, Any]) -> bool:
     """Whether a layer takes no time at all, as a view of another's output does."""
     return not layer["cycles_critical"] and not layer["cycles_total"]
@@ -221,6 +253,8 @@ def longest_wait(layer: Mapping[str, Any]) -> tuple[str, int]:
 def remarks(layer: Mapping[str, Any]) -> str:
     """What was fused into the layer, what it is a view of, whether the host ran it."""
     notes = []
+    if layer.get("parts"):
+        notes.append(f"{sum(not part['view_of'] for part in layer['parts'])} parts")
     if layer["view_of"]:
         notes.append(f"view of {layer['view_of']}")
     if layer["fused_with"]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from archsim.ir.causes import CAUSES
-from archsim.ir.result import Summary
+from archsim.ir.result import Summary, single_layers
 from archsim.report.kit.assumptions import estimated_table, sourced_table
 from archsim.report.kit.causes import bound_label, cause, in_order, label, mended_by
 from archsim.report.kit.number_format import NONE, count, percent, share_of, shorten
@@ -31,7 +31,7 @@ from archsim.report.kit.table import (
 from archsim.report.run import headline as figures_of_run
 from archsim.report.run.dram_rows import dram_table, parts_with_rows
 from archsim.report.run.headline import bound_of
-from archsim.report.run.layer_layout import layers
+from archsim.report.run.layer_layout import layers, parts
 from archsim.report.run.noc_rows import array_count, by_kind, links_table
 from archsim.report.run.role_rows import roles_table
 from archsim.report.run.run_sentences import operand_stalls
@@ -57,6 +57,7 @@ def tables(summary: Summary) -> dict[str, ReportTable]:
         "energy": energy(summary),
         "area": area(summary),
         "layers": layers(summary),
+        "parts": parts(summary),
         "estimated": estimated_table(sources),
         "sourced": sourced_table(sources),
         "promises": promises_table(),
@@ -151,7 +152,7 @@ def operands(summary: Summary) -> ReportTable:
     """Waiting of the arrays by cause and operand, longest first, each with the layers that wait longest."""
     rows = []
     for key, cycles in list(operand_stalls(summary).items())[:OPERANDS]:
-        waits = [(layer["stalls"][key], layer["name"]) for layer in summary["layers"] if layer["stalls"].get(key)]
+        waits = [(layer["stalls"][key], layer["name"]) for layer in single_layers(summary) if layer["stalls"].get(key)]
         name = TableCell(cause(key).label, colour=cause(key).colour)
         rows.append((name, key.partition(".")[2] or NONE, cycles, cycles, _largest(waits)))
     columns = (
@@ -167,7 +168,7 @@ def operands(summary: Summary) -> ReportTable:
 
 def predicted(summary: Summary) -> ReportTable:
     """Of a refined run each layer: predicted, simulated alone (where chosen so) and in the run, and the proof."""
-    spans = {layer["name"]: layer["cycles_total"] for layer in summary["layers"]}
+    spans = {layer["name"]: layer["cycles_total"] for layer in single_layers(summary)}
     found = summary["details"].get("predicted", {}) if "refinement" in summary["details"] else {}
     rows = [
         (

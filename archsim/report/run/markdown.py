@@ -35,6 +35,7 @@ def render(summary: Mapping[str, Any]) -> str:
         *_headed("Network", made, ("links",), [network_sentence(summary["details"]["noc"])] if "links" in made else ()),
         *_headed("Energy and area", made, ("energy", "area"), [power_sentence(summary)]),
         *_section(made, "layers", 2),
+        *_section(made, "parts", 2),
         *_assumptions(summary, made),
         *_section(made, "provenance", 2),
     ]

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from archsim.base import plain
-from archsim.ir.result import Summary
+from archsim.ir.result import Summary, single_layers
 from archsim.report.charts.dram import HITS, READ, WRITTEN
 from archsim.report.charts.power import colours, largest_first
 from archsim.report.charts.roofline import points
@@ -51,7 +51,7 @@ def waterfall(summary: Summary) -> Figure:
 
 def timeline(summary: Summary) -> Figure:
     """Each layer's span over time (ms), slow layers named, coloured by what bounds it."""
-    hz, rows = summary["architecture"]["clock_hz"], [row for row in summary["layers"] if row["cycles_total"]]
+    hz, rows = summary["architecture"]["clock_hz"], [row for row in single_layers(summary) if row["cycles_total"]]
     figure, axes = _figure(max(2.0, 0.13 * len(rows) + 1), f"{title(summary)}: timeline")
     named = {layer["name"] for layer in slow_layers(summary, 12)}
     for index, layer in enumerate(rows):
@@ -70,7 +70,7 @@ def roofline(summary: Summary) -> Figure:
     """MAC/s of each layer against MACs per DRAM byte, under the ceilings of the chip; log-log."""
     peak, bandwidth = summary["architecture"]["peak_macs_per_s"], summary["dram"]["peak_bytes_per_s"]
     figure, axes = _figure(4.5, f"{title(summary)}: roofline")
-    every = points(summary["layers"], summary["architecture"]["clock_hz"])
+    every = points(single_layers(summary), summary["architecture"]["clock_hz"])
     dots = [(intensity, rate, layer) for intensity, rate, layer in every if intensity is not None]
     for intensity, rate, layer in dots:
         size = 20 + 2000 * layer["cycles_critical"] / max(summary["cycles_total"], 1)

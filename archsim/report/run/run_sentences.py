@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from archsim.ir.figure_table import FIGURES
+from archsim.ir.result import single_layers
 from archsim.ir.result_parts import IN_TURN
 from archsim.report.kit.causes import bound_label, cause, waiting
 from archsim.report.kit.number_format import count, counted, percent, si
@@ -25,7 +26,7 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
 def operand_stalls(summary: Mapping[str, Any]) -> dict[str, int]:
     """'cause.operand' -> cycles, summed over layers, largest first."""
     totals: dict[str, int] = {}
-    for layer in summary["layers"]:
+    for layer in single_layers(summary):
         for key, cycles in layer["stalls"].items():
             totals[key] = totals.get(key, 0) + cycles
     return dict(sorted(totals.items(), key=lambda item: (-item[1], item[0])))
@@ -33,7 +34,7 @@ def operand_stalls(summary: Mapping[str, Any]) -> dict[str, int]:
 
 def slow_layers(summary: Mapping[str, Any], most: int) -> list[Mapping[str, Any]]:
     """Layers by critical cycles, longest first; without rows that took no time."""
-    rows = [layer for layer in summary["layers"] if layer["cycles_critical"] > 0]
+    rows = [layer for layer in single_layers(summary) if layer["cycles_critical"] > 0]
     return sorted(rows, key=lambda layer: (-layer["cycles_critical"], layer["name"]))[:most]
 
 
@@ -64,7 +65,7 @@ def _largest_wait(summary: Mapping[str, Any]) -> str:
 
 def _slow_layers(summary: Mapping[str, Any]) -> str:
     total = summary["cycles_total"]
-    rows = [layer for layer in slow_layers(summary, len(summary["layers"])) if not layer["name"].startswith("_")]
+    rows = [layer for layer in slow_layers(summary, len(single_layers(summary))) if not layer["name"].startswith("_")]
     if not rows or not total:
         return ""
     needed, reached = 0, 0

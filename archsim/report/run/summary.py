@@ -31,7 +31,7 @@ def summarise(result: Result, why: Sequence[WhyRow] = ()) -> dict[str, Any]:
         "area_breakdown_mm2": dict(result.area_breakdown_mm2),
         "sources": dict(sorted(result.sources.items())),
         "not_modelled": list(result.not_modelled),
-        "timeline": timeline(result.activity, result.timelines, result.layers) if result.activity else [],
+        "timeline": timeline(result.activity, result.timelines, result.single_layers) if result.activity else [],
         "power": {part: list(spent) for part, spent in result.power_parts},
         "dram": dram_parts(result.activity) if result.activity else {},
         "row_hit_rate": row_hit_rates(result.activity) if result.activity else {},

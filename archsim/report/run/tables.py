@@ -29,17 +29,20 @@ UNITS = {**_units(), "row_hit_rate": "1"}  # column -> what a bare number in it 
 
 
 def layer_table(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row per layer; ``row_hit_rate``: share of its DRAM bursts that found their row open, None without bursts;
-    ``bound_cycles``: the analytic bound of its mapping; ``alone_cycles``: simulated by itself for that choice, or None.
+    """A row per layer; ``composite``: that it is part of, '' for none; ``row_hit_rate``: share of its DRAM bursts that
+    found their row open, None without bursts; ``bound_cycles``: the analytic bound of its mapping; ``alone_cycles``:
+    simulated by itself for that choice, or None.
     """
     rates, predicted = summary["details"].get("row_hit_rate", {}), summary["details"].get("predicted", {})
     return [
         {
-            **layer,
+            **{key: value for key, value in layer.items() if key != "parts"},
+            "composite": composite,
             "row_hit_rate": rates.get(layer["name"]),
             **{key: predicted.get(layer["name"], {}).get(key) for key in ("bound_cycles", "alone_cycles")},
         }
-        for layer in summary["layers"]
+        for row in summary["layers"]
+        for composite, layer in [(row["name"], part) for part in row.get("parts", ())] or [("", row)]
     ]
 
 
