@@ -22,6 +22,7 @@ from archsim.lab.run.run import execute
 from archsim.lab.run.simulation import simulated
 from archsim.report.run.run_sentences import sentences
 from tests.tools import weather
+from tests.tools.small_recommendation import written
 
 JOB = Job("eye_tracking", "edge_npu", parameters={"height": 32, "width": 40}, net=True)
 
@@ -55,6 +56,23 @@ def test_a_later_run_simulates_once_and_tells_the_same(cache: Path) -> None:
     with mock.patch.object(net, "simulated", side_effect=AssertionError("tried again")):
         again = execute(JOB)
     assert first.summary == again.summary
+
+
+def test_another_batch_is_another_network(cache: Path) -> None:
+    """What is told of the mappings that were tried is of this run, though the model's file is the same."""
+    for changes in ({}, {"batch": 2}, {"parameters": {"height": 32, "width": 48}}):
+        found = execute(replace(JOB, **changes)).result
+        assert found.net is not None
+        assert found.net["tried"][found.net["kept"]] == {"cycles": found.cycles_total, "energy_j": found.energy_j}
+
+
+def test_other_rows_of_a_trace_are_another_network(cache: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "rows.txt"
+    job = Job(str(written(tmp_path)), "edge_npu", parameters={"batch": 4, "trace": str(trace)}, net=True)
+    for row in (0, 6):
+        trace.write_text(f"1 {row} {row} 3 4 5\n" * 4)
+        execute(job)
+    assert len(list((cache / "networks").iterdir())) == 2
 
 
 def test_what_was_kept_is_dropped_where_it_was_edited(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,9 +26,11 @@ class Decisions:
     """The entry of one job."""
 
     def __init__(self, job: Job, architecture: Architecture, asked: CompileRequest) -> None:
-        root, options = folder(), asked.options
+        """Its key holds what the layers are, not the model's file: a batch, or rows of a trace, make others of it."""
+        root, options, workload = folder(), asked.options, asked.workload
         question = [
-            asked.workload.sha256, architecture.sha256, code_sha256((*SOURCES, *MACHINE)), plugins_sha256(),
+            workload.layers, sorted(workload.tensors.items()), architecture.sha256,
+            code_sha256((*SOURCES, *MACHINE)), plugins_sha256(),
             job.objective, job.fidelity, job.repeat, sorted((options.dtypes or {}).items()),
             sorted(options.numbers.items()),
         ]  # fmt: skip
