@@ -157,6 +157,13 @@ def test_streams_of_one_model_share_a_run(tmp_path: Path) -> None:
     assert found.runs["small"] is found.runs["large"]
 
 
+def test_streams_of_one_model_with_other_batches_have_runs_of_their_own(tmp_path: Path) -> None:
+    changes = (("large.csv", "small.csv"), ("batch: 1, dtype: int8", "batch: 2"), ("offset: 5 us, ", ""))
+    found = ax.run_scenario(scenario(tmp_path, *changes, *without("points")), on=CHIP)
+    macs = {name: run.summary["macs"] for name, run in found.runs.items()}
+    assert macs["large"] == 2 * macs["small"] > 0
+
+
 def test_values_of_chip_and_point_may_not_meet(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="clock: set for the chip, and by the operating point 'full' of scenario"):
         ax.run_scenario(scenario(tmp_path), on=CHIP, set={"clock": "1 GHz"})

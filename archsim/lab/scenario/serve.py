@@ -38,14 +38,15 @@ class FrameService:
 
 def services(loaded: LoadedScenario, job: Job, say: Progress) -> tuple[FrameService, ...]:
     """A frame of each stream on the job's chip; raises ArchsimError's children as a run does."""
-    runs: dict[tuple[str, str | None], RunResult] = {}
+    runs: list[tuple[Workload, str | None, RunResult]] = []
     found = []
     for stream in each(loaded.scenario.streams, "running", "streams", attrgetter("name")):
         workload = loaded.workloads[stream.name]
-        key = workload.sha256, stream.dtype
-        if key not in runs:
-            runs[key] = _run(workload, stream, job, say)
-        found.append(service(stream, runs[key]))
+        run = next((run for other, dtype, run in runs if dtype == stream.dtype and other == workload), None)
+        if run is None:
+            run = _run(workload, stream, job, say)
+            runs.append((workload, stream.dtype, run))
+        found.append(service(stream, run))
     return tuple(found)
 
 
