@@ -9,6 +9,7 @@ from archsim.base.errors import ConfigError
 from archsim.frontend.configs.asked import ParameterValue
 from archsim.frontend.configs.fields import read_fields
 from archsim.frontend.configs.module_graph import ModuleGraph
+from archsim.frontend.configs.quantisation import weight_formats
 from archsim.frontend.convolutional.families import FAMILIES as CONVOLUTIONAL
 from archsim.frontend.decode_steps import DecodeSteps
 from archsim.frontend.recommendation.families import FAMILIES as RECOMMENDATION
@@ -50,7 +51,8 @@ def _written(
     path: Path, parameters: Mapping[str, ParameterValue], batch: int | None, phase: str
 ) -> tuple[ModuleGraph, AskedShape]:
     """The graph of a run, the first of several."""
-    fields, graph, asked = read_fields(path), ModuleGraph(), AskedShape(str(path), parameters, batch, phase)
+    fields, asked = read_fields(path), AskedShape(str(path), parameters, batch, phase)
+    graph = ModuleGraph(weight_formats(fields))
     family = fields.word("model_type", None, sorted(FAMILIES))
     fields.of_a_model(family in ENCODER_DECODERS)
     FAMILIES[family](graph, fields, asked)

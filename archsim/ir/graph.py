@@ -36,7 +36,8 @@ class GraphValue:
     A ``state`` lives in memory from one run to the next (keys and values of earlier tokens); its shape has all rows
     that there is room for, and ``Graph.states`` says how many are there.
     ``data``: the contents of a small constant. ``sources``: names of the model's own constants that a constant is made
-    from (itself, for one stored in the file), from which parameters are counted.
+    from (itself, for one stored in the file), from which parameters are counted. ``format``: of the elements of weights
+    of products, as the checkpoint has them ('' where nothing is said).
     """
 
     name: str
@@ -45,6 +46,7 @@ class GraphValue:
     dtype: str = "float32"
     data: Array | None = field(default=None, compare=False)
     sources: tuple[str, ...] = ()
+    format: str = ""
 
     @property
     def elements(self) -> int:

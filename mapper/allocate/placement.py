@@ -9,7 +9,7 @@ from typing import NamedTuple
 from archsim.base.errors import MappingError
 from archsim.ir.mapping import Placement
 from archsim.ir.workload import Tensor, Workload
-from mapper.problem.packed import SCALE
+from mapper.problem.packed import scales_named
 from mapper.problem.strides import block_bytes, padding, row_major
 
 DRAM_ALIGN = 64
@@ -88,8 +88,7 @@ def lifetimes(workload: Workload, base: Mapping[str, str]) -> dict[str, Lifetime
             life = found.get(name, Lifetime(index, index))
             found[name] = Lifetime(life.first, index)
     for name, life in list(found.items()):
-        if f"{name}{SCALE}" in base:
-            found[f"{name}{SCALE}"] = life
+        found |= dict.fromkeys(scales_named(workload, name), life)
     for name, tensor in workload.tensors.items():
         owner = base[name]
         if owner not in found:

@@ -36,7 +36,7 @@ from mapper.options import Options
 from mapper.problem.element_scales import PLAIN, of_operands
 from mapper.problem.formats import operand_dtype
 from mapper.problem.operands import OperandPlan, home_role
-from mapper.problem.packed import BYTES, SCALE, base_of
+from mapper.problem.packed import BYTES, base_of, scales_named
 from mapper.problem.problem import Problem
 
 
@@ -249,8 +249,7 @@ class Lowering:
             for operand in (*layer.inputs, layer.output):
                 name = self.base[operand.tensor]
                 found.setdefault(name, operand_dtype(operand, self.workload, self.dtypes))
-                if f"{name}{SCALE}" in self.workload.tensors:
-                    found.setdefault(f"{name}{SCALE}", BYTES)
+                found |= dict.fromkeys(scales_named(self.workload, name), BYTES)
         return found
 
     def _tensor(

@@ -13,7 +13,7 @@ from mapper.allocate.placement import Lifetime
 from mapper.allocate.residency import Residency
 from mapper.lower.model import Lowering, Mapped
 from mapper.options import Given, Options
-from mapper.problem.packed import SCALE, base_of
+from mapper.problem.packed import base_of, scales_named
 from mapper.problem.problem import Problem
 
 ALWAYS = Lifetime(-1, 1)
@@ -50,8 +50,7 @@ def single(workload: Workload, layer: Layer) -> Workload:
         while name not in tensors:
             tensor = workload.tensors[name]
             tensors[name] = replace(tensor, kind=_kind(tensor, made=base_of(workload, name) == made))
-            scales = workload.tensors.get(f"{name}{SCALE}")
-            tensors |= {scales.name: scales} if scales is not None else {}
+            tensors |= {scales: workload.tensors[scales] for scales in scales_named(workload, name)}
             name = tensor.view.base if tensor.view is not None else name
     return replace(workload, layers=(layer,), tensors=tensors, views=(), composites=())
 

@@ -19,6 +19,7 @@ from archsim.ir.workload import Layer, Operand, Tensor, Workload
 from archsim.spec.architecture import Architecture, Array
 from mapper.problem.packed import (
     BYTES,
+    SCALE,
     base_of,
     packed_format,
     scales_of,
@@ -49,6 +50,9 @@ def formatted(workload: Workload, architecture: Architecture, asked: Mapping[str
     found = replace(workload, tensors=tensors)
     _check_readers(found)
     scales = [scale for tensor in tensors.values() if (scale := scales_of(tensor)) is not None]
+    for scale in scales:
+        if tensors.get(scale.name, scale) != scale:
+            raise ModelError(f"tensor '{scale.name}' has the name of another one's scales; give it another name")
     found = replace(found, tensors={**tensors, **{scale.name: scale for scale in scales}})
     return replace(found, layers=tuple([split(layer, found) for layer in found.layers]))
 
@@ -71,7 +75,7 @@ def _stated(workload: Workload, apart: str, *, replaced: bool) -> Mapping[str, T
     found = {}
     for name, tensor in workload.tensors.items():
         kept = tensor.format if not replaced and _is_quantised(tensor.format) else ""
-        kept = kept or (BYTES if name.removesuffix(".scale") in workload.tensors and tensor.format == BYTES else "")
+        kept = kept or (BYTES if name.removesuffix(SCALE) in workload.tensors and tensor.format == BYTES else "")
         found[name] = replace(tensor, format=str(wanted) if name in chosen and not kept else kept)
     return workload.tensors if found == workload.tensors else found
 

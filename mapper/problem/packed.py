@@ -174,6 +174,12 @@ def scales_of(tensor: Tensor) -> Tensor | None:
     return Tensor(f"{tensor.name}{SCALE}", shape, tensor.kind, format=BYTES)
 
 
+def scales_named(workload: Workload, tensor: str) -> tuple[str, ...]:
+    """The name of the tensor of a tensor's scales, of one in blocks."""
+    found = scales_of(workload.tensors[tensor])
+    return (found.name,) if found is not None else ()
+
+
 def riding(layer: Layer) -> dict[str, int]:
     """Of the dims of a layer that count groups: elements of one group along them."""
     return {

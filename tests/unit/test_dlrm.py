@@ -146,7 +146,7 @@ def test_a_table_of_one_row_for_each_sample_is_not_added_up(tmp_path: Path) -> N
         ({"dcn_num_layers": 3}, "key 'dcn_num_layers' is not known here"),
         ({**CROSS, "dcn_low_rank_dim": None}, "key 'dcn_low_rank_dim' is missing"),
         ({"pooling_type": "max"}, "key 'pooling_type': found \"max\"; allowed sum, mean"),
-        ({"quantization_config": {}}, "key 'quantization_config' is not read yet"),
+        ({"quantization_config": {}}, "key 'quantization_config.quant_method' is missing"),
         ({"lr": 0.1}, "key 'lr' is not known here"),
     ],
 )

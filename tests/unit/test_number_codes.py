@@ -124,7 +124,7 @@ def test_a_small_llama_is_verified(tmp_path: Path, text: str) -> None:
     job = Job(f"{written(tmp_path, 'llama')}:decode", "edge_npu", dtype=dtype, parameters=parameters("llama"))
     built = build(job)
     assert built.workload is not None
-    assert sum(name.endswith(".scale") for name in built.workload.tensors) >= 7
+    assert sum(tensor.format == "uint8" for tensor in built.workload.tensors.values()) >= 7
     assert parse_program(print_program(built.program), "x") == built.program
     checks = verify(VerifyOptions(job)).checks
     assert checks[0].passed and not checks[0].problem

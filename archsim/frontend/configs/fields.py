@@ -76,8 +76,6 @@ class ConfigFields:
 
     def of_a_model(self, is_encoder_decoder: bool) -> None:
         """Read what every model may state, and refuse what none of those here has."""
-        if self.has("quantization_config"):
-            self.fail("quantization_config", "is not read yet; remove it to have weights in the chip's own formats")
         self.only("is_encoder_decoder", is_encoder_decoder, "the family says so")
         self.only("is_decoder", False, "the family says which rows see which")
         self.only("pruned_heads", {}, "all heads are run")
@@ -138,6 +136,13 @@ class ConfigFields:
         value = self._value(key, None)
         if not isinstance(value, list) or not all(type(item) is int and low <= item <= high for item in value):
             self.wrong(key, f"a list of whole numbers from {low} to {high}")
+        return tuple(value)
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of words."""
+        value = self._value(key, None)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self.wrong(key, "a list of words")
         return tuple(value)
 
     def count(self, key: str) -> int:

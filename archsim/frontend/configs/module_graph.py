@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from archsim.base.errors import ModelError
+from archsim.frontend.configs.quantisation import WeightFormats
 from archsim.ir.asm.words import indices_text
 from archsim.ir.composites import Composite, CompositeKind
 from archsim.ir.graph import Graph, GraphNode, GraphState, GraphValue, Inputs, OperatorAttribute, Shape
@@ -40,8 +42,9 @@ ShapeRule = Callable[[GraphNode, Inputs], tuple[Shape, ...]]
 class ModuleGraph:
     """Nodes and values so far, each with its shape. Names given to methods are relative to the module that is open."""
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, formats: WeightFormats | None = None) -> None:
+        """Start empty. ``formats``: of weights of products, where the file states some."""
+        self._formats = formats
         self._within = ""  # what names begin with
         self._nodes: list[GraphNode] = []
         self._values: dict[str, GraphValue] = {}
@@ -143,6 +146,9 @@ class ModuleGraph:
     def linear(self, name: str, source: str, out: int, bias: bool = False) -> str:
         """A product with weights along the last axis, and a bias."""
         weights = self.weight(f"{name}.weight", self.shape(source)[-1], out)
+        if self._formats is not None:
+            stated = self._formats.of(self.named(name))
+            self._values[weights] = replace(self._values[weights], format=stated)
         product = self.add("MatMul", name, source, weights)
         return self.add("Add", f"{name}.add", product, self.weight(f"{name}.bias", out)) if bias else product
 

@@ -105,7 +105,8 @@ class Tensors:
             logical.extend(dim for dim, _ in terms)
         memory = tuple(dim for dim in order if dim in logical)
         shape = tuple(extents[dim] for dim in memory)
-        tensor = Tensor(value.name, shape, "weight", tuple(logical.index(dim) for dim in memory))
+        logical_axes = tuple(logical.index(dim) for dim in memory)
+        tensor = Tensor(value.name, shape, "weight", logical_axes, format=value.format)
         return Operand(access.operand, self._weight(tensor, content), "weights", tuple(at(dim) for dim in memory))
 
     def output(self, value: GraphValue, layout: LogicalLayout) -> None:
