@@ -122,6 +122,8 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     ("Transpose", {"perm": [0, 2, 3, 1]}, [X]),
     ("Transpose", {}, [FLAT]),
     ("Expand", {}, [random(3, 1), ints(2, 1, 4)]),
+    ("Pad", {"mode": "reflect"}, [X, ints(0, 1, 2, 0, 0, 0, 1, 3)]),
+    ("Pad", {"mode": "edge"}, [X, ints(0, 1, 0, 0, 0, 0, 9, 3)]),
     ("Pad", {"mode": "constant"}, [X, ints(0, 1, 2, 0, 0, 0, 1, 3)]),
     ("Resize", {"mode": "nearest"}, [X, None, np.asarray([1, 1, 2, 3], np.float32)]),
     (

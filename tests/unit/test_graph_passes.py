@@ -28,7 +28,7 @@ PATTERNS = (
     "scatter",
     "swish",
 )
-FIRST = ("infer", "col2im", "group_norm", "microsoft", "resize", "rotary_positions", "tile")
+FIRST = ("infer", "col2im", "group_norm", "microsoft", "pad_mode", "resize", "rotary_positions", "tile")
 LAST = ("bounds", "product_scale", "fuse", "composites", "lookups")
 TREE = (*FIRST, "alias", *PATTERNS, *LAST)
 SAME = "def run(graph, options): return graph\n"
@@ -57,10 +57,10 @@ def test_order_of_the_tree() -> None:
     [
         ('AFTER = ("infer",)', 4),
         ("AFTER = ()", 4),  # shapes are known to every pass
-        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 13),
-        ('AFTER = ("alias",)', 13),
-        ('AFTER = ("product_scale",)', 22),
-        ('AFTER = ("lookups",)', 24),
+        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 14),
+        ('AFTER = ("alias",)', 14),
+        ('AFTER = ("product_scale",)', 23),
+        ('AFTER = ("lookups",)', 25),
         ('AFTER = ()\nBEFORE = ("alias",)', 4),
     ],
 )

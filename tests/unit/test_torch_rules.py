@@ -212,6 +212,9 @@ IMAGES: dict[str, Callable[[Any], Any]] = {
     "fold": lambda x: f.fold(x.view(2, 24, 16), (6, 6), (2, 2), padding=1, stride=2),
     "fold overlapping": lambda x: f.fold(x.reshape(2, 12, 32)[..., :25], (6, 6), (2, 2)),
     "instance norm": f.instance_norm,
+    "pad by reflection": lambda x: f.pad(x, (1, 2, 3, 0), mode="reflect"),
+    "pad by edges": lambda x: f.pad(x, (1, 2, 0, 4), mode="replicate"),
+    "pad around": lambda x: f.pad(x, (2, 1, 1, 1), mode="circular"),
     "pixel unshuffle": lambda x: f.pixel_unshuffle(x, 2),
     "std of channels": lambda x: torch.std_mean(x, (2, 3), keepdim=True)[0] + x,
     "unfold of images": lambda x: f.unfold(x, (3, 2), 1, (1, 0), 2),
@@ -338,7 +341,6 @@ def test_a_graph_computes_what_torch_computes(name: str, decomposed: bool) -> No
     ("call", "said"),
     [
         (lambda x: torch.rnn_tanh_cell(x, x, x.transpose(0, 1) @ x, x.transpose(0, 1) @ x), "aten.rnn_tanh_cell"),
-        (lambda x: f.pad(x, (1, 1), mode="reflect"), "pads by mode 'reflect'"),
         (lambda x: x.index_put((x[0].topk(2).indices % 3,), x[:2]), "known only when the model runs"),
         (lambda x: torch.rand_like(x) + x, "aten.rand_like"),
         (lambda x: f.avg_pool1d(x, 2, divisor_override=3) if False else f.dropout(x, 0.5, True), "eval()"),
@@ -413,3 +415,32 @@ def test_a_module_that_cannot_be_copied_is_said() -> None:
     module.lock = threading.Lock()
     with pytest.raises(ModelError, match="torch.export cannot export the module: TypeError: cannot pickle"):
         from_torch(module, (numbers(*ROWS),))
+
+
+def test_a_number_behind_a_scale_that_is_not_read_is_an_immediate() -> None:
+    class Scaled(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(1, 4, 1))
+
+        def forward(self, x: Any) -> Any:
+            return f.softmax(x, -1) * self.scale - 1.0
+
+    assert [layer.op for layer in from_torch(Scaled(), (numbers(2, 4, 8),)).layers] == ["Softmax", "Mul"]
+
+
+def test_rows_by_what_a_look_up_of_computed_places_finds() -> None:
+    """As RoBERTa takes the types of its tokens by their positions."""
+
+    class Types(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = torch.nn.Embedding(2, 8)
+            self.register_buffer("types", torch.zeros(1, 20, dtype=torch.int64))
+
+        def forward(self, x: Any) -> Any:
+            return self.table(torch.gather(self.types, 1, torch.cumsum((x != 1).int(), 1)))
+
+    found = from_torch(Types(), (whole(9, 1, 6),))
+    assert [layer.op for layer in found.layers][-2:] == ["GatherRows", "GatherRows"]
+    assert "are known at run time only" in found.warnings[-1]

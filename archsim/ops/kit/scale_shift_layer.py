@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from archsim.ir.functions import Function
-from archsim.ir.graph import GraphNode
+from archsim.ir.graph import Array, GraphNode
 from archsim.ir.workload import VectorStep
 from archsim.ops.kit.access import LogicalAccess, at
 from archsim.ops.kit.builder import WorkloadBuilder
@@ -38,6 +40,11 @@ def lower_affine(node: GraphNode, build: WorkloadBuilder, axis: int) -> None:
 
 
 def _immediate(chain: ScaleShiftChain, part: str) -> float:
-    """The one number that all channels share."""
-    scale, shift = chain.values(lambda name: None)
+    """The one number that all channels share, on which constants that vary along them have no bearing."""
+
+    def held(name: str) -> Array | None:
+        value = chain.graph.values[name]
+        return np.ones(value.shape) if value.data is None else None
+
+    scale, shift = chain.values(held)
     return float((scale if part == "scale" else shift).reshape(-1)[0])

@@ -237,11 +237,12 @@ def unshuffled(call: BoundCall) -> str:
 
 
 def pad(call: BoundCall) -> str:
-    """Zeros around the last axes; pads are listed from the last axis on, before and after."""
-    source, stated = call.tensor("self"), call.integers("pad")
-    mode = call.plain("mode")
-    if mode not in (None, "constant"):
-        call.refuse(f"pads by mode '{mode}'; allowed constant")
+    """Zeros, or elements of the tensor, around the last axes; pads are listed from the last axis on, before and
+    after."""
+    source = call.tensor("self")
+    stated = call.integers("pad" if "pad" in call.call.arguments else "padding")
+    mode = call.plain("mode") or call.name.partition("_pad")[0]
+    mode = "constant" if mode in ("", "pad") else _PAD_MODES.get(str(mode), str(mode))
     rank = len(call.size(source))
     if len(stated) % 2 or len(stated) > 2 * rank:
         call.fail(f"{len(stated)} pads for {rank} axes")
@@ -253,7 +254,11 @@ def pad(call: BoundCall) -> str:
     if not isinstance(value, int | float):
         call.fail("'value' is not a number")
     fill = call.scalar_value("fill", value, call.dtype)
-    return call.add("Pad", source, call.integers_value("pads", (*before, *after)), fill)
+    fills = [fill] if mode == "constant" else []
+    return call.add("Pad", source, call.integers_value("pads", (*before, *after)), *fills, mode=mode)
+
+
+_PAD_MODES = {"replicate": "edge", "replication": "edge", "circular": "wrap", "reflection": "reflect"}
 
 
 RULES = {
@@ -297,6 +302,7 @@ RULES = {
     "roll": roll,
     "pad": pad,
     "constant_pad_nd": pad,
+    **dict.fromkeys((f"{kind}_pad{axes}d" for kind in ("reflection", "replication") for axes in (1, 2, 3)), pad),
     "flip": flipped,
     "unfold": windows,
     "repeat_interleave": repeated,
