@@ -21,8 +21,13 @@ import numpy.typing as npt
 from archsim.facts.number_formats import ELEMENT_BITS, SCALE_BITS, ElementFormat
 
 Array = npt.NDArray[Any]
-_FIELDS = {"fp4_e2m1": (2, 1, 1), "fp8_e4m3": (4, 3, 7), "fp8_e5m2": (5, 2, 15)}  # bits of exponent, mantissa; bias
-_MOST = {"fp4_e2m1": 6.0, "fp8_e4m3": 448.0, "fp8_e5m2": 57344.0, "fp16": 65504.0}
+_FIELDS = {
+    "fp4_e2m1": (2, 1, 1),
+    "fp8": (4, 3, 7),
+    "fp8_e4m3": (4, 3, 7),
+    "fp8_e5m2": (5, 2, 15),
+}  # bits of exponent, mantissa; bias
+_MOST = {"fp4_e2m1": 6.0, "fp8": 448.0, "fp8_e4m3": 448.0, "fp8_e5m2": 57344.0, "fp16": 65504.0}
 _E8M0_BIAS, _E8M0_MOST = 127, 254
 _SMALL = {"fp16": 2.0**-24, "bf16": 2.0**-126, "fp32": 2.0**-126, "fp8_e4m3": 2.0**-9, "fp8_e5m2": 2.0**-16}
 

@@ -6,8 +6,9 @@
 - ``fp4_e2m1/32:e8m0`` (mxfp4), ``fp8_e4m3/32:e8m0`` (mxfp8): OCP Microscaling Formats (MX) v1.0, section 5;
 - ``fp4_e2m1/16:fp8_e4m3`` (nvfp4): NVIDIA's blocks of 16.
 
-Elements below 8 bits are packed along the last axis in memory, and each such row is padded to a byte. The scales of a
-row lie behind one another, each with its zero behind it, and such a row is padded to a byte as well.
+``fp8`` alone is e4m3, and is what ``fp8_e4m3`` alone is called. Elements below 8 bits are packed along the last axis in
+memory, and each such row is padded to a byte. The scales of a row lie behind one another, each with its zero behind it,
+and such a row is padded to a byte as well.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ SHORT = {
     "mxfp4": "fp4_e2m1/32:e8m0",
     "mxfp8": "fp8_e4m3/32:e8m0",
     "nvfp4": "fp4_e2m1/16:fp8_e4m3",
+    "fp8_e4m3": "fp8",  # as chip files call it
 }
 MOST_BLOCK = 1 << 16
 FORMATS = "int4/128:fp16+z, mxfp4, mxfp8, nvfp4"  # of blocks, for messages
@@ -48,7 +50,7 @@ _HELD: dict[str, tuple[str, ...]] = {  # plain types that hold every value of a 
     "uint4": ("int8", "uint8", "int16", "bf16", "fp16", "int32", "fp32"),
     "int8": ("int16", "bf16", "fp16", "int32", "fp32"),
     "uint8": ("int16", "bf16", "fp16", "int32", "fp32"),
-    "fp4_e2m1": ("fp8_e4m3", "fp8_e5m2", "bf16", "fp16", "fp32"),
+    "fp4_e2m1": ("fp8", "fp8_e5m2", "bf16", "fp16", "fp32"),
     "fp8": ("bf16", "fp16", "fp32"),
     "fp8_e4m3": ("bf16", "fp16", "fp32"),
     "fp8_e5m2": ("bf16", "fp16", "fp32"),

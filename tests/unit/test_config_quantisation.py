@@ -62,7 +62,7 @@ def test_the_named_model_has_its_formats() -> None:
         (GPTQ, "int4/32:fp16+z"),
         ({**GPTQ, "bits": 8}, "int8/32:fp16+z"),
         (AWQ, "int4/64:fp16"),
-        ({"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic"}, "fp8_e4m3"),
+        ({"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic"}, "fp8"),
     ],
 )
 def test_products_of_a_llama_but_the_last(tmp_path: Path, quantised: dict[str, Any], text: str) -> None:

@@ -94,7 +94,7 @@ def _fp8(found: ConfigFields) -> WeightFormats:
             f"has blocks of {shown} elements that share a scale; formats here have blocks along one axis: remove "
             "quantization_config, and state --dtype weights=fp8_e4m3/128:fp32 for such blocks of each row",
         )
-    return WeightFormats("fp8_e4m3", _left_out(found))
+    return WeightFormats("fp8", _left_out(found))
 
 
 METHODS: dict[str, Callable[[ConfigFields], WeightFormats]] = {

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 
 from archsim.base.errors import ConfigError, nearest
-from archsim.facts.number_formats import element_format
+from archsim.facts.number_formats import SHORT, element_format
 from archsim.ir import dtypes, result
 from archsim.lab.scenario.words import KEYS as SCENARIO_KEYS
 from archsim.lab.scenario.words import SCHEMA as SCENARIO
@@ -114,10 +114,11 @@ def _number(text: str) -> int | float | None:
 
 def _known_dtype(name: str) -> str:
     try:
-        dtypes.size_bytes(name)
+        known = SHORT[name] if SHORT.get(name) in dtypes.BYTES else name
+        dtypes.size_bytes(known)
     except ConfigError as error:
         raise ConfigError(f"--dtype: {error}") from None
-    return name
+    return known
 
 
 def _known_weights(name: str) -> str:
