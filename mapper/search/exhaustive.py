@@ -31,6 +31,7 @@ CYCLES, ENERGY, PRODUCT = FORECASTS
 PROMISING = 8  # cells that are worked out before the others are looked at
 TOLD = 16  # cells that are worked out before the others learn of what DRAM makes of their tiles
 SLACK = 1.0  # cycle, of rounding
+AT_ONCE = 1 << 16  # cells whose figures are held together, some 100 MB
 
 Found = tuple[Template, Cells]
 
@@ -49,7 +50,9 @@ def best(space: Space, objective: str) -> Choice:
     if not legal:
         raise space.empty()
     whole = _whole(space, legal)
-    return _settled(whole, _promising(whole, legal) if objective == "latency" else legal, objective)
+    promising = _promising(whole, legal) if objective == "latency" else legal
+    found, floor = _sifted(whole, promising, objective)
+    return _settled(whole, found, objective, floor)
 
 
 def _legal(space: Space) -> list[Found]:
@@ -120,14 +123,16 @@ class _Ranking:
         return {name: partial(self.figure, name) for name in self.names}
 
 
-def _settled(cells: _Cells, found: Sequence[Found], objective: str) -> Choice:
-    """The best mapping of the cells ``found``.
+def _settled(cells: _Cells, found: Sequence[Found], objective: str, floor: float | None = None) -> Choice:
+    """The best mapping of the cells ``found``; ``floor``: cycles that their busiest units work at least, and those of
+    others that were left out.
 
     What is worked out for all of them leaves out collisions, so that no mapping takes less. The best of what is known
     is made and takes what it takes, until it is one that was made before: what no other promises to be.
     """
     costs = cells.costs(found)
-    ranking, alike = _Ranking(costs, objective), Alike(costs.problem.spread is not None, costs.floor)
+    least = costs.floor if floor is None else floor
+    ranking, alike = _Ranking(costs, objective), Alike(costs.problem.spread is not None, least)
     made: dict[int, Settled] = {}
     patterns: TilePatterns | None = None
     while True:
@@ -163,6 +168,41 @@ def _promising(cells: _Cells, legal: Sequence[Found]) -> list[Found]:
     best = cells.settled(few, costs, int(np.argmin(costs.cycles))).mapping.expected_cycles
     alike = Alike(costs.problem.spread is not None)
     return _of(legal, least <= alike.most(CYCLES, best) + SLACK)
+
+
+def _sifted(cells: _Cells, found: Sequence[Found], objective: str) -> tuple[list[Found], float | None]:
+    """Of many cells those whose first figure may be alike to that of the one which promises most, as it turns out; and
+    the cycles that the busiest units of all work at least.
+
+    They are worked out some at a time, since all figures of all together take gigabytes: thin products have that many,
+    all of which read their weights once.
+    """
+    if sum(numbers.size for _, numbers in found) <= AT_ONCE:
+        return list(found), None
+    promised, floor, name = list[Reals](), np.inf, ""
+    for part in _at_once(found):
+        ranking = _Ranking(cells.costs([part]), objective)
+        floor, name = min(floor, ranking.costs.floor), ranking.names[0]
+        promised.append(np.array(ranking.figure(name)))
+    figure = np.concatenate(promised)
+    most = Alike(cells.space.problem.spread is not None).most(name, _turned_out(cells, found, objective, figure))
+    return _of(found, figure <= most + SLACK), floor
+
+
+def _turned_out(cells: _Cells, found: Sequence[Found], objective: str, promised: Reals) -> float:
+    """The first figure of the cell that promises most, once its mapping is made."""
+    chosen = _of(found, np.arange(promised.size) == int(np.argmin(promised)))
+    costs = cells.costs(chosen)
+    ranking = _Ranking(costs, objective)
+    ranking.cycles[0] = cells.settled(chosen, costs, 0).mapping.expected_cycles
+    return float(ranking.figure(ranking.names[0])[0])
+
+
+def _at_once(found: Sequence[Found]) -> Iterator[Found]:
+    """The cells in parts whose figures are held together."""
+    for template, numbers in found:
+        for begin in range(0, numbers.size, AT_ONCE):
+            yield template, numbers[begin : begin + AT_ONCE]
 
 
 def _of(legal: Sequence[Found], wanted: NDArray[np.bool_]) -> list[Found]:
