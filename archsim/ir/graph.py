@@ -63,7 +63,8 @@ class GraphValue:
 class GraphNode:
     """One operator call. ``inputs`` and ``outputs`` are value names, '' where an optional one is absent.
 
-    ``fused``: the nodes merged into this one, in order (folded scales and shifts, an activation on the way out);
+    ``fused``: the nodes merged into this one, in order (folded scales and shifts, a sum with another value, an
+    activation on the way out), each of which reads what the one before makes as its first input that is no constant;
     then ``outputs`` are those of the last of them.
     """
 
@@ -164,6 +165,15 @@ class Graph:
     def shape(self, name: str) -> Shape:
         """Logical shape of a value."""
         return self.values[name].shape
+
+    def carried(self, node: GraphNode) -> str:
+        """Of a node that is fused into another: the result so far, the first of its inputs that is no constant."""
+        return next(name for name in node.inputs if name and not self.values[name].constant)
+
+    def addends(self, node: GraphNode) -> tuple[str, ...]:
+        """Values computed elsewhere that the nodes fused into this one read beside the result so far."""
+        read = [[name for name in other.inputs if name and not self.values[name].constant][1:] for other in node.fused]
+        return tuple(name for names in read for name in names)
 
     def inputs_of(self, node: GraphNode) -> Inputs:
         """The values a node reads, None where an optional input is absent; raises ModelError for an unknown one."""

@@ -88,6 +88,15 @@ def channel(node: GraphNode, graph: Graph) -> int | None:
     return None if found is None else found.axis
 
 
+def epilogue(node: GraphNode, graph: Graph) -> tuple[VectorStep, ...] | None:
+    """The sum of a result and another value of its shape, which is the operand ``in1`` of the command that adds it."""
+    values = graph.inputs_of(node)
+    shapes = {value.shape for value in values if value is not None and not value.constant}
+    if node.op != "Add" or len(values) != 2 or len(shapes) != 1 or any(v is None or v.constant for v in values):
+        return None
+    return (step(_FUNCTIONS[node.op], 1, operands=("in1",)),)
+
+
 def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """One vector layer over the elements of the result."""
     found = affine(node, build.graph)
@@ -190,6 +199,7 @@ FAMILY = OperatorFamily(
     channel=channel,
     activates=True,
     affine=affine,
+    epilogue=epilogue,
     rounding=rounding,
     functions={
         "where": elementwise(_select),

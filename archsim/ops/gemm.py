@@ -96,6 +96,7 @@ FAMILY = OperatorFamily(
     lower,
     channel=channel,
     activates=True,
+    adds=True,
     arity=2,
     factors=("alpha", "beta"),
     rounding=rounding,

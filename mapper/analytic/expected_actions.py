@@ -286,7 +286,7 @@ def _vector(frame: Frame, counts: Counts, words: Mapping[str, int]) -> None:
     if problem.accumulates:
         depth = frame.keeps[ACC][0]
         dims = tuple(dim for dim in problem.dims if dim in problem.operand(OUT).dims)
-        reads: tuple[OperandPlan, ...] = (problem.operand(ACC),)
+        reads: tuple[OperandPlan, ...] = (problem.operand(ACC), *problem.added)
         if problem.engine == "vector":
             _commands(frame, counts, words, unit, tuple(problem.dims), len(frame.loops), problem.reads, ACC, 1, ())
     else:

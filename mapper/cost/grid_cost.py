@@ -297,6 +297,8 @@ def memory_bytes(
     if problem.accumulates:
         acc = problem.operand(ACC)
         add(acc, acc.level, "read", moved[OUT].touched)
+        for plan in problem.added:
+            add(plan, plan.level, "read", moved[OUT].touched)
         for name, direction in (("acc_read", "read"), ("acc_write", "write")):
             add(acc, acc.level, direction, done.edge[name])
         for name in ("a", "b"):

@@ -21,7 +21,7 @@ from mapper.cost.unit_cycles import Work
 from mapper.cost.waiting import Queue, behind_transfers, behind_whole, last_written, stalled, starved
 from mapper.problem.channels import load_channel
 from mapper.problem.looked_up import row_elements
-from mapper.problem.operands import ACC, OUT, OperandPlan
+from mapper.problem.operands import ACC, ADDEND, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 PINS = " pins"
@@ -69,16 +69,15 @@ def latency_terms(
     one another where DRAM serves one after the other, which is no bound. ``slow_vector``: how many times as long the
     vector unit takes.
     """
-    load_total, load_first, queues = _load_times(chip, problem, off_chip, slower)
+    load_total, fed_total, load_first, queues = _load_times(chip, problem, off_chip, slower)
     store_total, store_last = _store_times(chip, problem, off_chip, slower)
     if problem.spread is not None and chip.opens:
         store_last = store_last + _last_of_cores(chip, problem, off_chip)
     if in_turns:
         store_last = store_last + last_written(chip, problem, off_chip)
-        load_total, store_total = (
-            load_total + behind_transfers(chip, problem.stores, off_chip, write=True),
-            store_total + behind_transfers(chip, problem.loads, off_chip, write=False),
-        )
+        stood = behind_transfers(chip, problem.stores, off_chip, write=True)
+        load_total, fed_total = load_total + stood, fed_total + stood
+        store_total = store_total + behind_transfers(chip, problem.loads, off_chip, write=False)
     array_total, vector_total = done.array_total, done.vector_total
     if in_turns and problem.accumulates:
         waited = starved(done, off_chip, queues)
@@ -103,7 +102,7 @@ def latency_terms(
         work["adding engine"] = in_turn
         between, links = added.last, network_terms(chip, problem, off_chip, added.fetched, added.copied)
     terms |= {
-        "load engine": load_total + between + compute_last + store_last,
+        "load engine": np.maximum(fed_total + between + compute_last, load_total) + store_last,
         "array": load_first + array_total + between + done.vector_last + store_last,
         "vector unit": np.maximum(loaded + made.total, load_first + done.array_first)
         + between
@@ -119,29 +118,33 @@ def latency_terms(
 
 def _load_times(
     chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow], slower: Mapping[str, float]
-) -> tuple[Reals, Reals, Iterable[Queue]]:
-    """Work of the busiest load engine, when the first tiles of all operands can be there, and what each queue loads.
+) -> tuple[Reals, Reals, Reals, Iterable[Queue]]:
+    """Work of the busiest load engine, and of the busiest in bringing what sums are made of; when the first tiles of
+    these can be there; and what each queue loads.
 
     The first tiles are there when each engine has brought its own, when each operand's tile has come over all its
-    edges, and when each memory has served all of them.
+    edges, and when each memory has served all of them. What is added to finished sums may come in behind them.
     """
     channels = chip.architecture.dma.channels
     total, first, way = dict[tuple[str, int], Reals](), dict[tuple[str, int], Reals](), dict[str, Reals]()
-    queues = dict[tuple[str, int], Queue]()
+    fed, queues = dict[tuple[str, int], Reals](), dict[tuple[str, int], Queue]()
     none, pins, late = np.zeros(()), dict[str, Reals](), np.zeros(())
     for plan in problem.loads:
         tile = moved[plan.name].first
         if is_apart(problem, plan):  # cores that are out of step for one operand are for the others
             begun = _passage(chip, problem, plan, tile, moved, begun=True)
             late = np.maximum(late, _passage(chip, problem, plan, tile, moved) - begun)
-        pins[plan.home] = pins.get(plan.home, none) + _first_on_pins(chip, problem, plan, moved[plan.name])
         lane = problem.engines_of(plan), load_channel(problem, plan, channels)
         all_tiles, first_tile = _load_time(chip, problem, plan, moved, slower.get(plan.name, 1.0))
         queues.setdefault(lane, {})[plan] = all_tiles
-        total[lane], first[lane] = total.get(lane, none) + all_tiles, first.get(lane, none) + first_tile
+        total[lane] = total.get(lane, none) + all_tiles
+        if plan.operand == ADDEND:
+            continue
+        pins[plan.home] = pins.get(plan.home, none) + _first_on_pins(chip, problem, plan, moved[plan.name])
+        fed[lane], first[lane] = fed.get(lane, none) + all_tiles, first.get(lane, none) + first_tile
         way[plan.operand] = way.get(plan.operand, none) + first_tile
     there = late + np.maximum(np.maximum(largest(first), largest(way)), largest(pins))
-    return largest(total), there, queues.values()
+    return largest(total), largest(fed), there, queues.values()
 
 
 def _first_on_pins(chip: ChipCosts, problem: Problem, plan: OperandPlan, flow: Flow) -> Reals:

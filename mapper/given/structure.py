@@ -212,6 +212,9 @@ def _summed(frame: Frame, at: Mapping[str, int]) -> Iterator[Fault]:
                 node,
                 f"the loop over '{loop.dim}' stands below the Keep of 'acc', whose sums drain as one: put it above",
             )
+    for plan in frame.problem.added:
+        if not plan.resident and frame.keeps[plan.name][0] > depth:
+            yield Fault(at[plan.name], f"'{plan.name}' is kept below a loop that stands below the Keep of 'acc'")
     out = frame.problem.operand(OUT)
     if not out.resident and frame.keeps[OUT][0] != depth:
         yield Fault(at[OUT], "'out' and 'acc' are kept below different loops; a drained tile is one slot of both")

@@ -20,7 +20,7 @@ from mapper.cost.chip_rates import ChipCosts, drain_steps, vector_time
 from mapper.looptree.chip import Place, array_of, layer_einsum, ways
 from mapper.looptree.einsum import touched
 from mapper.looptree.inside import least_inside
-from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan
+from mapper.problem.operands import ACC, ADDEND, BIAS, OUT, OperandPlan
 from mapper.problem.problem import Problem, nest_of
 
 _STREAMS = {"a": ("a", "read"), "b": ("b", "read"), "acc_read": (OUT, "read"), "acc_write": (OUT, "write")}
@@ -46,8 +46,9 @@ class Unspared:
 
     @property
     def energy_pj(self) -> float:
-        """Of the array's streams, of what else is read where it reads, of the bias, and of draining the sums."""
-        flows = [*self._streams(), *self._passing(), *self._bias()]
+        """Of the array's streams, of what else is read where it reads, of what is added to the sums, and of draining
+        them."""
+        flows = [*self._streams(), *self._passing(), *self._added()]
         return sum(size * self.chip.energy_pj.get((memory, way), 0.0) for memory, way, size in flows)
 
     @property
@@ -99,11 +100,14 @@ class Unspared:
                 share = least_inside(plan.axes, plan.shape, self.problem.dims) if place.holds == "tensors" else 1
                 yield place.memory, "read", float(self._values(operand) * share) * plan.element_bytes
 
-    def _bias(self) -> Iterator[Flow]:
+    def _added(self) -> Iterator[Flow]:
+        """The bias, and what the drain adds."""
         for plan in self.problem.loads:
-            if plan.operand == BIAS:
+            if plan.operand in (BIAS, ADDEND):
                 size = prod(self.problem.dims[dim] for dim in plan.dims) * plan.element_bytes
                 yield from ((plan.home, "read", size), (plan.level, "write", size))
+        for plan in self.problem.added:
+            yield plan.level, "read", self._values(OUT) * plan.element_bytes
 
     def _values(self, operand: str) -> int:
         einsum = layer_einsum(self.problem)
@@ -122,7 +126,7 @@ class Unspared:
         return max(most.values(), default=0.0)
 
     def _loads(self) -> list[OperandPlan]:
-        return [plan for plan in self.problem.loads if plan.operand != BIAS]
+        return [plan for plan in self.problem.loads if plan.operand not in (BIAS, ADDEND)]
 
     def _first_cycles(self) -> float:
         """Until the first values of both inputs can have come over all their edges."""

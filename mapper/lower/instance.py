@@ -21,7 +21,7 @@ from mapper.lower.item import Item, Lane
 from mapper.lower.partials import NOBODY, SUM, Adding
 from mapper.lower.placing import Placing
 from mapper.problem.channels import load_channel
-from mapper.problem.operands import BIAS, OUT, OperandPlan
+from mapper.problem.operands import BIAS, FINISHED, OUT, OperandPlan
 
 Part = TypeVar("Part")
 
@@ -153,7 +153,7 @@ class Cores:
         loops, apart = self.spread.loops, self.problem.copies(plan) == self.count
         moved = tuple([apart or dim in plan.dims for dim, _ in loops])
         added = tuple([plan.operand == BIAS and dim in self.problem.groups["K"] for dim, _ in loops])
-        return _sharing(self.spread.parts, moved, added, self._turn(plan), plan.operand == OUT)
+        return _sharing(self.spread.parts, moved, added, self._turn(plan), plan.operand in FINISHED)
 
     def _turn(self, plan: OperandPlan) -> int:
         """Of the inputs; an output is where its first core has it, the next one's where its second core does."""

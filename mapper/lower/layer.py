@@ -18,7 +18,7 @@ from mapper.lower.frame import Frame
 from mapper.lower.item import Item, unit_engine
 from mapper.lower.moves import copies, loads, stores
 from mapper.lower.partials import SUM, additions
-from mapper.problem.operands import ACC, OUT
+from mapper.problem.operands import ACC, OUT, OperandPlan
 
 MAC = Function("mac")
 
@@ -42,12 +42,12 @@ def _compute(frame: Frame) -> Iterator[Item]:
 
 
 def _reads(
-    frame: Frame, depth: int
+    frame: Frame, plans: tuple[OperandPlan, ...], depth: int
 ) -> tuple[tuple[Region, ...], tuple[Token, ...], tuple[Token, ...], list[tuple[str, bool]]]:
-    """Regions, waits, signals and touches of the operands that a unit reads below all loops."""
+    """Regions, waits, signals and touches of operands that a unit reads below ``depth`` loops."""
     regions, waits, signals = [], [], []
     touches: list[tuple[str, bool]] = []
-    for plan in frame.problem.reads:
+    for plan in plans:
         regions.append(frame.dims_region(plan, plan.name, depth))
         if plan.resident:
             touches.append((frame.stored[plan.name].store, False))
@@ -72,7 +72,7 @@ def _out(
 
 def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
     layer, acc = frame.problem.layer, frame.problem.operand(ACC)
-    regions, waits, signals, touches = _reads(frame, depth)
+    regions, waits, signals, touches = _reads(frame, frame.problem.reads, depth)
     ring = frame.ring(ACC)
     on_array = frame.problem.engine == "array"
     dtypes = (frame.problem.operand("a").dtype, frame.problem.operand("b").dtype)
@@ -102,7 +102,7 @@ def _shared(is_ring: bool, token: Token) -> tuple[Token, ...]:
 
 
 def _numbered(regions: tuple[Region, ...]) -> tuple[Region, ...]:
-    """A vector unit calls its operands in0, in1, ..."""
+    """A vector unit calls its operands in0, in1, ...: of a drain the sums, and what it adds to them."""
     return tuple(replace(region, operand=f"in{index}") for index, region in enumerate(regions))
 
 
@@ -111,23 +111,25 @@ def _drain(frame: Frame, depth: int) -> Item:
     out, waits, signals, touch = _out(frame, depth, "out")
     ring, on_array = frame.ring(ACC), frame.problem.engine == "array"
     summed = frame.ring(SUM) if frame.problem.adders > 1 else ring
+    added, added_waits, added_signals, touches = _reads(frame, frame.problem.added, depth)
+    sums = replace(frame.dims_region(acc, "in0", depth), store=summed)
     passes, slow, functions = drain_steps(frame.problem.layer)
     command = Command(
         name=f"{frame.name}.drain",
         op="VECTOR",
         layer=frame.name,
         role="outputs",
-        waits=(*_shared(on_array, Token(f"{summed}.full")), *waits),
-        signals=(*_shared(on_array, Token(f"{summed}.free")), *signals),
+        waits=(*_shared(on_array, Token(f"{summed}.full")), *added_waits, *waits),
+        signals=(*_shared(on_array, Token(f"{summed}.free")), *added_signals, *signals),
         extents=tuple(frame.extent(dim, depth, frame.problem.operand(OUT)) for dim in _output_dims(frame)),
-        reads=(replace(frame.dims_region(acc, "in0", depth), store=summed),),
+        reads=_numbered((sums, *added)),
         writes=(out,),
         dtypes=(frame.problem.operand(OUT).dtype,),
         functions=functions,
         passes=passes,
         slow=slow,
     )
-    return Item("vector", depth, command, ((ring, False), touch), after=True, operand=OUT)
+    return Item("vector", depth, command, ((ring, False), *touches, touch), after=True, operand=OUT)
 
 
 def _output_dims(frame: Frame) -> tuple[str, ...]:
@@ -143,7 +145,7 @@ def _guards(frame: Frame, depth: int) -> tuple[CommandGuard, ...]:
 
 
 def _vector(frame: Frame, depth: int) -> Item:
-    regions, waits, signals, touches = _reads(frame, depth)
+    regions, waits, signals, touches = _reads(frame, frame.problem.reads, depth)
     out, out_waits, out_signals, touch = _out(frame, depth, "out")
     passes, slow, functions = drain_steps(frame.problem.layer)
     command = Command(

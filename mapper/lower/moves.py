@@ -13,7 +13,7 @@ from mapper.lower.frame import Frame
 from mapper.lower.item import Item
 from mapper.lower.lookups import dims_lookup, lookup
 from mapper.problem.channels import load_channel, store_channel
-from mapper.problem.operands import BIAS, OUT, OperandPlan
+from mapper.problem.operands import ACC, ADDEND, BIAS, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 
@@ -65,7 +65,12 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Lo
     )
     channel = load_channel(frame.problem, plan, frame.channels)
     touches = ((_far(frame, plan), False), (ring, True))
-    return Item("load", depth, command, touches, channel=channel, operand=plan.name)
+    return Item("load", depth, command, touches, _is_last(frame, plan), channel, plan.name)
+
+
+def _is_last(frame: Frame, plan: OperandPlan) -> bool:
+    """Whether a tile comes in behind those of which the sums are made that it is added to."""
+    return plan.operand == ADDEND and frame.keeps[plan.name][0] == frame.keeps[ACC][0]
 
 
 def part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:

@@ -28,7 +28,7 @@ def _channel(problem: Problem, plan: OperandPlan, channels: int) -> int:
         return 0
     if plan.rows is not None:
         return channels - 1
-    others = [other.name for other in problem.reads if not _stationary(other)]
+    others = [other.name for other in (*problem.reads, *problem.added) if not _stationary(other)]
     return 1 + others.index(plan.operand) % (channels - 1)
 
 

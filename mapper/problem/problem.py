@@ -20,7 +20,7 @@ from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture
 from mapper.problem.formats import engine_pair
 from mapper.problem.looked_up import inside_rows
-from mapper.problem.operands import ACC, BIAS, OUT, OperandPlan, accumulator, plans
+from mapper.problem.operands import ACC, ADDEND, BIAS, FINISHED, OUT, OperandPlan, accumulator, plans
 from mapper.problem.packed import riding
 
 GROUPS = ("B", "M", "N", "K")
@@ -113,7 +113,7 @@ class Problem:
 
     def _copied(self, plan: OperandPlan, spread: Spread) -> int:
         alone = plan.home not in spread.shared or plan.home in spread.apart
-        within = alone and plan.operand != OUT
+        within = alone and plan.operand not in FINISHED
         if self.engine == "copy" or plan.rows is not None or plan.name == ACC or within:
             return spread.cores
         return self.different(plan)
@@ -134,9 +134,10 @@ class Problem:
         return prod(parts for (dim, _), parts in cut if dim in self.groups["K"])
 
     def having(self, plan: OperandPlan) -> int:
-        """How many cores have tiles of an operand: of an output only one of those that add it up, of the bias too."""
+        """How many cores have tiles of an operand: of an output, and of what is added to it, only one of those that add
+        it up."""
         cores = self.spread.cores if self.spread is not None else 1
-        return cores // self.adders if plan.operand in (OUT, BIAS) else cores
+        return cores // self.adders if plan.operand in (*FINISHED, BIAS) else cores
 
     def times(self, plan: OperandPlan, memory: str) -> int:
         """How many rings of an operand a memory holds: one, in one that cores share one for each copy; of accumulators
@@ -160,7 +161,7 @@ class Problem:
         assert self.spread is not None
         each = self.copies(plan) == self.spread.cores
         for dim, tile in self.spread.loops:
-            if dim in plan.dims or (each and not (plan.operand in (OUT, BIAS) and dim in self.groups["K"])):
+            if dim in plan.dims or (each and not (plan.operand in (*FINISHED, BIAS) and dim in self.groups["K"])):
                 yield dim, tile
 
     def whole_parts(self, plan: OperandPlan, memory: str) -> int:
@@ -201,7 +202,7 @@ class Problem:
         return tuple(
             plan
             for plan in self.operands
-            if plan.name not in (OUT, ACC) and not plan.is_stage and plan.name not in used
+            if plan.name not in (OUT, ACC, ADDEND) and not plan.is_stage and plan.name not in used
         )
 
     @property
@@ -213,6 +214,11 @@ class Problem:
     def pair(self) -> Mapping[str, str]:
         """The number formats of both factors of a product as the unit reads them, by their roles."""
         return {"inputs": self.operand("a").dtype, "weights": self.operand("b").dtype}
+
+    @property
+    def added(self) -> tuple[OperandPlan, ...]:
+        """Operands that the drain reads beside the accumulators."""
+        return tuple(plan for plan in self.operands if plan.name == ADDEND)
 
 
 def content(problem: Problem) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from mapper.cost.grid import STRIPS, Grid, Reals, at, depths
 from mapper.cost.grid_cost import Costs
 from mapper.lower.collisions import Collisions
 from mapper.problem.cuts import Cut
-from mapper.problem.operands import BIAS, OperandPlan
+from mapper.problem.operands import ADDEND, BIAS, OUT, OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
 Order = tuple[str, ...]
@@ -152,11 +152,13 @@ def _uses_strips(order: tuple[str, ...], found: Mapping[str, int]) -> bool:
 
 
 def _leader(problem: Problem, plan: OperandPlan) -> str:
-    """The plan that another one goes with: what it follows, the stage of the weights for the bias; '' for none."""
+    """The plan that another one goes with: what it follows, the stage of the weights for the bias, that of the output
+    for what is added to it; '' for none."""
     if plan.follows:
         return plan.follows
-    weights = problem.kept("b", plan.level)
-    return weights.name if plan.is_stage and plan.operand == BIAS and weights is not None else ""
+    leading = {BIAS: "b", ADDEND: OUT}.get(plan.operand) if plan.is_stage else None
+    leader = problem.kept(leading, plan.level) if leading is not None else None
+    return leader.name if leader is not None else ""
 
 
 def least_needs(grid: Grid, orders: Sequence[Order]) -> dict[str, Reals]:

@@ -186,6 +186,16 @@ class Net:
                 total += np.einsum("npqgc,gkc->npqgk", patch.reshape(1, p, q, groups, c), weight[:, :, r, s])
         return np.maximum(total + self.values[b], 0).reshape(1, p, q, groups * per)
 
+    def added(self, out: str, other: str) -> str:
+        """The last layer, a convolution that makes ``out``, with ``other`` added to what it drains, and a relu."""
+        layer = self.layers[-1]
+        addend = replace(layer.output, name="addend", tensor=other, role="inputs")
+        drained = VectorStep((Function("requantise", ("in0",)), Function("relu")), 1)
+        steps = (drained, VectorStep((Function("add", ("in1",)), Function("relu")), 1))
+        self.layers[-1] = replace(layer, inputs=(*layer.inputs, addend), steps=steps)
+        self.values[out] = np.maximum(self.values[out] + self.values[other], 0)
+        return out
+
     def pool(self, x: str, out: str, kernel: int, stride: int, view: View | None = None) -> str:
         """Max pooling without padding."""
         _, height, width, depth = self.tensors[x].shape

@@ -64,7 +64,7 @@ class Interpreter:
         base, flat, inside = self._place(layer.output, grid)
         assert inside.all(), layer.name
         if layer.kind == "matmul":
-            values = (self._matmul(layer, reads),)
+            values = self._matmul(layer, reads)
         else:
             values = tuple(reads[operand.name] for operand in layer.inputs)
         kept = {dim for axis in layer.output.axes for dim, _ in axis.terms}
@@ -84,11 +84,13 @@ class Interpreter:
         index = guard.axis.offset + sum(coefficient * grid[dim] for dim, coefficient in guard.axis.terms)
         return np.asarray((index >= 0) & (index < guard.length))
 
-    def _matmul(self, layer: Layer, reads: dict[str, Array]) -> Array:
+    def _matmul(self, layer: Layer, reads: dict[str, Array]) -> tuple[Array, ...]:
+        """The sums, and what is added to them where there is something."""
         axes = tuple(list(layer.dims).index(dim) for dim in layer.k)
         total = (reads["a"] * reads["b"]).sum(axis=axes, keepdims=True)
         first = tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(total.ndim))
-        return total + reads["bias"][first] if "bias" in reads else total
+        total = total + reads["bias"][first] if "bias" in reads else total
+        return (total, reads["addend"][first]) if "addend" in reads else (total,)
 
     def _apply(
         self, layer: Layer, values: tuple[Array, ...], dims: list[str], reduced: tuple[int, ...], inside: Array | None
@@ -97,7 +99,7 @@ class Interpreter:
             reduced = ()
         named = {operand.name: value for operand, value in zip(layer.inputs, values, strict=False)}
         if layer.kind == "matmul":
-            named = {"in0": values[0]}
+            named = {f"in{number}": value for number, value in enumerate(values)}
         value = values[0]
         for number, function in enumerate(function for step in layer.steps for function in step.functions):
             given = tuple(named[item] if isinstance(item, str) else np.asarray(item) for item in function.operands)

@@ -83,12 +83,15 @@ class LayerBuilder:
 
     def steps(self, node: GraphNode, first: VectorStep) -> tuple[VectorStep, ...]:
         """See ``WorkloadBuilder.steps``."""
-        following: list[VectorStep] = []
+        steps: tuple[VectorStep, ...] = (first,)
         for other in node.fused:
             found = find(other.op)
-            if found is not None and found.epilogue is not None:
-                following.extend(found.epilogue(other, self.graph) or ())
-        return join(first, tuple(following))
+            own = found.epilogue(other, self.graph) if found is not None and found.epilogue is not None else None
+            if self.graph.addends(replace(node, fused=(other,))):  # another operand is a pass of its own
+                steps = (*steps, *(own or ()))
+            else:
+                steps = (*steps[:-1], *join(steps[-1], own or ()))
+        return steps
 
     def original(self, name: str) -> str:
         """See ``WorkloadBuilder.original``."""

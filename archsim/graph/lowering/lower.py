@@ -131,7 +131,7 @@ def _composites(graph: Graph, sources: Mapping[str, str]) -> Iterator[Composite]
 
 def _views(graph: Graph, build: LayerBuilder) -> tuple[ViewNode, ...]:
     """Every node that costs nothing, in graph order where known: aliases first, then views."""
-    inner = {name: node.outputs[0] for node in graph.nodes for other in node.fused for name in other.inputs}
+    inner = {graph.carried(other): node.outputs[0] for node in graph.nodes for other in node.fused}
     aliases = []
     for alias in graph.aliases:
         layout = build.layout(inner.get(alias.of, alias.of))

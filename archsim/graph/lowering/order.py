@@ -23,7 +23,8 @@ def images(graph: Graph) -> frozenset[str]:
             continue
         names = _spatial(graph, node)
         if found.order == "channels_last":
-            names = [name for name in names if name == node.inputs[0] or name in node.outputs]
+            made = (node.inputs[0], *node.outputs, *graph.addends(node))
+            names = [name for name in names if name in made]
             marked.update(names)
         for name in names[1:]:
             parents[_root(parents, names[0])] = _root(parents, name)
@@ -42,7 +43,7 @@ def memory_order(shape: Shape, image: bool) -> Shape:
 def _spatial(graph: Graph, node: GraphNode) -> list[str]:
     """Names of the data a node reads and writes that have the rank of its result."""
     rank = max(len(graph.shape(name)) for name in node.outputs if name in graph.values)
-    names = [name for name in node.inputs if name and not graph.values[name].constant]
+    names = [name for name in (*node.inputs, *graph.addends(node)) if name and not graph.values[name].constant]
     names += [name for name in node.outputs if name in graph.values]
     return [name for name in names if len(graph.shape(name)) == rank and rank >= CHANNELS_LAST_FROM]
 

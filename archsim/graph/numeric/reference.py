@@ -57,8 +57,7 @@ def apart_of(graph: Graph, node: GraphNode) -> tuple[GraphNode, ...]:
     """A node and what is fused into it, each with its own output: the one that the next of them reads."""
     if not node.fused:
         return (node,)
-    (own,) = (name for name in node.fused[0].inputs if name and not graph.values[name].constant)
-    return (replace(node, outputs=(own,)), *node.fused)
+    return (replace(node, outputs=(graph.carried(node.fused[0]),)), *node.fused)
 
 
 def _value(graph: Graph, constants: Constants, found: Mapping[str, Array], name: str) -> Array:
@@ -91,8 +90,9 @@ def apart(graph: Graph, numbers: Quantised, known: Mapping[str, Array]) -> dict[
     inputs = {name: numbers.rounded(name, np.asarray(array, np.float64)) for name, array in known.items()}
     found: dict[str, Array] = {}
     for node in graph.nodes:
-        stated = all(numbers.is_stated(node, name) for name in node.inputs if name)
-        given = all(name in inputs or graph.values[name].constant for name in node.inputs if name)
+        read = [name for name in (*node.inputs, *graph.addends(node)) if name]
+        stated = all(numbers.is_stated(node, name) for name in read)
+        given = all(name in inputs or graph.values[name].constant for name in read)
         if stated and given and affine_of(graph, node) is None:
             found.update(_stored(graph, numbers, inputs, node))
     return found
@@ -109,16 +109,16 @@ def _stored(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: 
 def _node(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: GraphNode) -> tuple[Array, ...]:
     data = [_operand(graph, numbers, found, node, name) for name in node.inputs]
     if affine_of(graph, node) is not None:
-        return (_activated(graph, numbers, node, _affine(graph, numbers, found, node)),)
+        return (_activated(graph, numbers, found, node, _affine(graph, numbers, found, node)),)
     if not numbers.is_product(node):
         results = family(node).reference(node, *data)
-        return tuple(_activated(graph, numbers, node, result) for result in results) if node.fused else results
+        return tuple(_activated(graph, numbers, found, node, each) for each in results) if node.fused else results
     plain = replace(node, attributes={k: v for k, v in node.attributes.items() if k not in family(node).factors})
     factors = numbers.factors(node)
     units = [factor.units(operand) for factor, operand in zip(factors, data, strict=False) if operand is not None]
     total = np.asarray(family(node).reference(plain, *units)[0])
     total = numbers.sums(total + numbers.bias(node, total.ndim, found)) * (factors[0].scale * factors[1].scale)
-    return (_activated(graph, numbers, node, total * drain_scale(graph, node)),)
+    return (_activated(graph, numbers, found, node, total * drain_scale(graph, node)),)
 
 
 def _affine(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: GraphNode) -> Array:
@@ -130,12 +130,17 @@ def _affine(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: 
     return np.asarray(data * scale.reshape(shape) + shift.reshape(shape))
 
 
-def _activated(graph: Graph, numbers: Quantised, node: GraphNode, data: Array) -> Array:
-    """The activation that rides on a result; constant scales and shifts are folded already."""
+def _activated(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: GraphNode, data: Array) -> Array:
+    """The sum and the activation that ride on a result; constant scales and shifts are folded already."""
+
+    def operand(name: str) -> Array | None:
+        if not name:
+            return None
+        return numbers.exact(name) if graph.values[name].constant else found[name]
+
     for other in node.fused:
         if affine_of(graph, other) is None:
-            limits = (numbers.exact(name) if name else None for name in other.inputs[1:])
-            data = np.asarray(family(other).reference(other, data, *limits)[0])
+            data = np.asarray(family(other).reference(other, data, *map(operand, other.inputs[1:]))[0])
     return data
 
 

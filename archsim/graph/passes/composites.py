@@ -52,7 +52,7 @@ class _Search:
         for place, node in enumerate(self.graph.nodes):
             self.places[node.name] = place
             self.makers |= dict.fromkeys(node.outputs, node)
-            for name in node.inputs:
+            for name in (*node.inputs, *self.graph.addends(node)):
                 self.readers.setdefault(name, []).append(node)
         self.names = {*self.places, *(each.name for each in self.graph.composites)}
 
@@ -164,15 +164,20 @@ class _Search:
         active = False
         while (node := self.makers.get(name)) is not None and not self._is_weighed(node):
             family = find(node.op)
-            activates = family is not None and family.epilogue is not None
-            if family is None or not (family.result == "view" or (activates and len(node.inputs) == 1)):
+            if family is None or not (family.result == "view" or self._activates(node)):
                 return None
-            active = active or activates
+            active = active or self._activates(node)
             passed.add(node.name)
             name = node.inputs[0]
         if node is None:
             return None
-        return node, passed, active or bool(node.fused)
+        return node, passed, active or any(self._activates(other) for other in node.fused)
+
+    def _activates(self, node: GraphNode) -> bool:
+        """Whether a node is a function of one value, and no scale or shift."""
+        family = find(node.op)
+        moving = [name for name in node.inputs if name and not self.graph.values[name].constant]
+        return family is not None and family.epilogue is not None and family.affine is None and len(moving) == 1
 
     def _is_weighed(self, node: GraphNode) -> bool:
         return _is_product(node) and len(self._known(node)) == 1

@@ -1,11 +1,14 @@
-"""Fusion on shapes alone: constant scales and shifts fold into the node before them, an activation rides on its result.
+"""Fusion on shapes alone: constant scales and shifts fold into the node before them, sums and activations ride on it.
 
 A node absorbs the single reader of its output, again and again: first constant scales and shifts along its channel
-axis (batch normalisation and the like: they fold into weights and bias), then at most one activation.
+axis (batch normalisation and the like: they fold into weights and bias); then, where it is a product, one sum with
+another value of its shape that is there before it (a residual, read where the product's outputs are written); then at
+most one activation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 from archsim.graph.passes.manager import PassOptions
@@ -26,12 +29,14 @@ def fuse(graph: Graph) -> Graph:
     readers = _readers(graph)
     taken: set[str] = set()
     kept: list[GraphNode] = []
+    there = set(graph.inputs) - set(graph.states)
     for node in graph.nodes:
         if node.name in taken:
             continue
-        chain = _chain(graph, readers, node)
+        chain = _chain(graph, readers, there, node)
         taken.update(other.name for other in chain)
         kept.append(replace(node, fused=chain, outputs=chain[-1].outputs) if chain else node)
+        there.update(kept[-1].outputs)
     return replace(graph, nodes=tuple(kept))
 
 
@@ -48,21 +53,35 @@ def _readers(graph: Graph) -> dict[str, list[GraphNode]]:
     return readers
 
 
-def _chain(graph: Graph, readers: dict[str, list[GraphNode]], node: GraphNode) -> tuple[GraphNode, ...]:
+def _chain(
+    graph: Graph, readers: dict[str, list[GraphNode]], there: Set[str], node: GraphNode
+) -> tuple[GraphNode, ...]:
+    """``there``: values that are there when the node runs."""
     found = find(node.op)
     if found is None or len([name for name in node.outputs if name]) != 1:
         return ()
     channel = found.channel(node, graph) if found.channel is not None and _is_biased_by_constants(graph, node) else None
     takes_scale = _affine(graph, node) is not None or _has_weights(graph, node)
     chain: list[GraphNode] = []
-    while (reader := _only_reader(graph, readers, (chain or [node])[-1])) is not None:
-        if channel is not None and _folds(graph, reader, channel, takes_scale):
-            chain.append(reader)
-            continue
-        if found.activates and _is_epilogue(graph, reader):
-            chain.append(reader)
-        break
+    reader = _only_reader(graph, readers, node)
+    while reader is not None and channel is not None and _folds(graph, reader, channel, takes_scale):
+        chain.append(reader)
+        reader = _only_reader(graph, readers, reader)
+    made = (chain or [node])[-1].outputs[0]
+    if found.adds and reader is not None and (added := _sum(graph, there, reader, made)) is not None:
+        chain.append(added)
+        reader = _only_reader(graph, readers, added)
+    if found.activates and reader is not None and _is_epilogue(graph, reader, 1):
+        chain.append(reader)
     return tuple(chain)
+
+
+def _sum(graph: Graph, there: Set[str], reader: GraphNode, made: str) -> GraphNode | None:
+    """The sum of what is ``made`` and a value that is ``there``, in this order; None where the reader is none."""
+    others = [name for name in reader.inputs if name != made]
+    if len(others) != 1 or others[0] not in there or not _is_epilogue(graph, reader, 2):
+        return None
+    return replace(reader, inputs=(made, others[0]))
 
 
 def _only_reader(graph: Graph, readers: dict[str, list[GraphNode]], node: GraphNode) -> GraphNode | None:
@@ -97,6 +116,10 @@ def _affine(graph: Graph, node: GraphNode) -> ScaleShift | None:
     return found.affine(node, graph) if found is not None and found.affine is not None else None
 
 
-def _is_epilogue(graph: Graph, reader: GraphNode) -> bool:
+def _is_epilogue(graph: Graph, reader: GraphNode, operands: int) -> bool:
+    """Whether a reader of so many values that are no constants may run on a result as it leaves."""
     found = find(reader.op)
-    return found is not None and found.epilogue is not None and found.epilogue(reader, graph) is not None
+    known = [name for name in reader.inputs if name and graph.values[name].constant]
+    if found is None or found.epilogue is None or len([*filter(None, reader.inputs)]) - len(known) != operands:
+        return False
+    return found.epilogue(reader, graph) is not None

@@ -64,7 +64,7 @@ class WorkloadBuilder(Protocol):
         """Whether a fused scale and shift needs a bias."""
 
     def steps(self, node: GraphNode, first: VectorStep) -> tuple[VectorStep, ...]:
-        """``first`` followed by the activation fused into ``node``."""
+        """``first`` followed by the sum and the activation fused into ``node``."""
 
     def original(self, name: str) -> str:
         """The value of the graph that ``name`` is, or is a copy of."""

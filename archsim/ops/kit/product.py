@@ -28,7 +28,7 @@ def emit_matmul(
     bias: LogicalAccess | None,
     out: LogicalAccess,
 ) -> None:
-    """One matmul layer; its drain requantises and runs the fused activation."""
+    """One matmul layer; its drain requantises, adds the value of a fused sum, and runs the fused activation."""
     if build.value(a.value).constant:
         a, b = replace(b, operand="a"), replace(a, operand="b")
     if build.value(a.value).constant:
@@ -42,9 +42,11 @@ def emit_matmul(
         bias = replace(bias, part="bias", channel=_place(column, bias)) if bias is not None else None
     dims = dict(extents)
     parts = _parts(dims, _dims(a), _dims(b), _dims(out))
-    reads = (a, b) if bias is None else (a, b, bias)
-    steps = build.steps(node, requantise(folding.drain_scale(build.graph, node)))
-    build.layer(node, "matmul", dims, reads, out, parts=parts, steps=steps)
+    reads = [a, b] if bias is None else [a, b, bias]
+    reads += [LogicalAccess("addend", name, out.index) for name in build.graph.addends(node)]
+    requantised = requantise(folding.drain_scale(build.graph, node), beside=bool(build.graph.addends(node)))
+    steps = build.steps(node, requantised)
+    build.layer(node, "matmul", dims, tuple(reads), out, parts=parts, steps=steps)
 
 
 def bias_of(node: GraphNode, build: WorkloadBuilder, index: int, columns: int, column: Axis) -> LogicalAccess | None:

@@ -26,9 +26,13 @@ def step(
     return VectorStep((Function(name, operands, tuple(parameters.items())),), passes, slow)
 
 
-def requantise(scale: float = 1.0) -> VectorStep:
-    """The pass that takes accumulators to the output's format, times ``scale``."""
-    return step("requantise", 1, operands=("in0", scale)) if scale != 1.0 else step("requantise", 1)
+def requantise(scale: float = 1.0, *, beside: bool = False) -> VectorStep:
+    """The pass that takes accumulators to the output's format, times ``scale``; ``beside``: its command has other
+    operands too.
+    """
+    if scale != 1.0:
+        return step("requantise", 1, operands=("in0", scale))
+    return step("requantise", 1, operands=("in0",)) if beside else step("requantise", 1)
 
 
 def join(first: VectorStep, following: tuple[VectorStep, ...]) -> tuple[VectorStep, ...]:
