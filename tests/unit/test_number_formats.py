@@ -14,6 +14,7 @@ from archsim.ir.forms.workload import workload_from_yaml, workload_to_yaml
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
 from archsim.lab.run.estimate import estimated
+from archsim.lab.run.fits import check_fit
 from archsim.lab.run.job import Job, build, load_chip, prepare
 from archsim.lab.run.run import execute
 from archsim.spec.load import load
@@ -197,6 +198,17 @@ def test_pairs_hold_both_factors() -> None:
     gpu = load("a100")
     with pytest.raises(ConfigError, match="no rate for fp16 inputs x fp4_e2m1/32:e8m0 .* there are: bf16, fp16, int8"):
         engine_pair(one().layers[0], one(), gpu, gpu.dtypes)
+
+
+def test_what_fits_is_judged_in_the_format_timed(tmp_path: Path) -> None:
+    """A square of 2^16 takes 8 GiB in fp16, and 2.2 GB in int4/128 with its scales."""
+    path = tmp_path / "square.yaml"
+    path.write_text(PRODUCT.replace("k: 512, n: 96", "k: 65536, n: 65536"))
+    workload, chip = import_model(str(path)).workload, load("edge_npu")
+    asked = {"inputs": "fp16", "outputs": "fp16", "accumulate": "fp32", "tables": "fp16", "kv": "fp16"}
+    with pytest.raises(ConfigError, match="all weights: needs 8,590,196,736 bytes in 'dram'"):
+        check_fit(workload, chip, {**asked, "weights": "fp16"}, chip, {})
+    check_fit(workload, chip, {**asked, "weights": "int4/128"}, chip, {})
 
 
 def test_other_roles_have_plain_formats() -> None:

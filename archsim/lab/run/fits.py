@@ -26,7 +26,7 @@ def check_fit(
     ``chip``: the name or path of its file, or what was made of one; ``values``: what was set. Raises
     ``mapper.problem.feasibility.UnfitError`` with every complaint, the layer, and the line to paste with its place.
     """
-    from mapper.options import resolve_dtypes
+    from mapper.compile import formatted, resolve_dtypes
     from mapper.problem.feasibility import UnfitError, judge
 
     def place(complaint: Complaint) -> str:
@@ -35,6 +35,6 @@ def check_fit(
         return load.where(chip, values, f"{complaint.part}.{complaint.key}")
 
     try:
-        judge(workload, architecture, resolve_dtypes(architecture, dtypes))
+        judge(formatted(workload, architecture, dtypes), architecture, resolve_dtypes(architecture, dtypes))
     except UnfitError as error:
         raise UnfitError(error.complaints, place) from None
