@@ -152,7 +152,8 @@ def _convert(frame: Frame, plan: OperandPlan, counts: Counts, words: Mapping[str
         sizes = dict(zip(names, filled, strict=True))
         counts[frame.problem.vector, "lane_ops"] += prod(filled) * plan.passes * times * each
         for source in sources:
-            elements = prod(sizes[part.name] for part in frame.parts[source.name])
+            moving = [part for part in frame.parts[source.name] if part.terms]  # not of rows that are one group
+            elements = prod(sizes[part.name] for part in moving)
             _stream(counts, words, source, "read", elements, times * each)
         _stream(counts, words, plan, "write", prod(filled), times * each)
 

@@ -132,9 +132,20 @@ def test_what_reads_parts_of_a_group_is_refused() -> None:
     assert formatted(one(text), load("edge_npu"), {"weights": "int8"}).tensors["w"].format == ""
 
 
-def product(tmp_path: Path) -> str:
+CONV = """schema: archsim.workload/1
+name: conv
+description: a convolution whose filters are rows of one group each
+source: a test
+parameters: {c: 16}
+inputs: {x: [1, c, 8, 8]}
+layers:
+  - conv: {name: conv, input: x, out_channels: 24, kernel: 3, pad: 1}
+"""
+
+
+def product(tmp_path: Path, text: str = PRODUCT) -> str:
     path = tmp_path / "product.yaml"
-    path.write_text(PRODUCT)
+    path.write_text(text)
     return str(path)
 
 
@@ -147,7 +158,26 @@ def sizes(program: Program) -> dict[str, int]:
 @pytest.mark.parametrize("dtype", [f"w=int4/128,{FLOATS}", "w=mxfp4", f"w=int8,{FLOATS}", "w=int4"])
 def test_counts_are_those_of_the_machine(tmp_path: Path, chip: str, dtype: str) -> None:
     """Law 38 where tiles are converted: moves of packed tiles and their scales, lanes, words; weights come in once."""
-    job = Job(product(tmp_path), chip, dtype=dtype)
+    check_counts(Job(product(tmp_path), chip, dtype=dtype))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        (PRODUCT.replace("k: 512", "k: 256"), f"w=int4/128,{FLOATS}"),
+        (PRODUCT.replace("k: 512", "k: 100"), f"w=int4/128,{FLOATS}"),
+        (PRODUCT.replace("k: 512", "k: 256"), "w=int4/128"),
+        (CONV, "w=mxfp4"),
+    ],
+)
+def test_counts_of_rows_of_one_group(tmp_path: Path, text: str, dtype: str) -> None:
+    """Their tiles have no component along the last axis, of which there is but one group."""
+    check_counts(Job(product(tmp_path, text), "edge_npu", dtype=dtype))
+
+
+def check_counts(job: Job) -> None:
+    """The compiler's counts and the machine's are equal."""
     architecture = load_chip(job)
     asked = prepare(job, architecture)
     mine = estimate(asked.workload, architecture, asked.options).counts
