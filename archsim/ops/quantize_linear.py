@@ -22,16 +22,24 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
 
 
 def reference(node: GraphNode, data: Array, scale: Array, zero: Array | None = None) -> tuple[Array, ...]:
-    """By definition; scales along ``axis``, rounding half to even."""
-    axis = node.integer("axis", 1)
-    shape = [-1 if scale.ndim and scale.size > 1 and other == axis % data.ndim else 1 for other in range(data.ndim)]
-    wide = scale.reshape(shape if scale.size > 1 else ()).astype(np.float64)
+    """By definition; scales along ``axis``, of blocks of ``block_size`` or of one element, rounding half to even."""
+    wide = _spread(node, scale, data.shape)
     kind = np.uint8 if zero is None else zero.dtype
-    offset = 0.0 if zero is None else zero.reshape(shape if zero.size > 1 else ()).astype(np.float64)
+    offset = 0.0 if zero is None else _spread(node, zero, data.shape)
     if node.op == "DequantizeLinear":
         return (((data.astype(np.float64) - offset) * wide).astype(np.float32),)
     limits = np.iinfo(kind)
     return (np.clip(np.rint(data / wide) + offset, limits.min, limits.max).astype(kind),)
+
+
+def _spread(node: GraphNode, stated: Array, shape: Shape) -> Array:
+    """Scales or zeros in a form that broadcasts over elements of ``shape``."""
+    axis, block = node.integer("axis", 1) % max(len(shape), 1), node.integer("block_size", 0)
+    if block:
+        whole = np.repeat(stated.astype(np.float64), block, axis=axis)
+        return np.take(whole, range(shape[axis]), axis=axis)
+    along = [-1 if other == axis else 1 for other in range(len(shape))]
+    return stated.reshape(along if stated.size > 1 else ()).astype(np.float64)
 
 
 FAMILY = OperatorFamily(

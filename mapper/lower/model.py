@@ -176,7 +176,9 @@ class Lowering:
         """What the user should know of the compilation."""
         dtype, source = self.dtypes["inputs"], self.workload.dtype
         if "float" in source and "int" in dtype:
-            return (f"the model is {source}; it is timed as {dtype} (quantised), the chip's dtype",)
+            own = any(tensor.format for tensor in self.workload.tensors.values())
+            what = "but for weights in a format of their own it" if own else "it"
+            return (f"the model is {source}; {what} is timed as {dtype} (quantised), the chip's dtype",)
         return ()
 
     def _borders(self, index: int, layer: Layer, residency: Residency) -> list[LoweredLayer]:

@@ -241,6 +241,12 @@ def test_what_fits_is_judged_in_the_format_timed(tmp_path: Path) -> None:
     check_fit(workload, chip, {**asked, "weights": "int4/128"}, chip, {})
 
 
+def test_what_is_quantised_is_said_of_what_has_no_format_of_its_own(tmp_path: Path) -> None:
+    said = "the model is float32; but for weights in a format of their own it is timed as int8 (quantised), the chip's"
+    assert [text for text in build(Job(product(tmp_path), "edge_npu", dtype="w=mxfp4")).warnings if said in text]
+    assert not [text for text in build(Job(product(tmp_path), "edge_npu")).warnings if "of their own" in text]
+
+
 def test_other_roles_have_plain_formats() -> None:
     with pytest.raises(ConfigError, match="--dtype: unknown dtype 'mxfp4'"):
         build(Job("gemm_4096", "edge_npu", dtype="a=mxfp4"))

@@ -10,12 +10,13 @@ import numpy as np
 import onnx
 import pytest
 from fixtures_onnx import model, save
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from archsim.frontend.load import import_model
 from archsim.graph.numeric.quantise import Quantised
 from archsim.ir.graph import UnsupportedError
 from archsim.lab.run.job import Job
+from archsim.lab.run.run import execute
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import VerifyOptions
 
@@ -134,6 +135,28 @@ def test_scales_by_channel_of_weights_become_one(tmp_path: Path) -> None:
     assert outcome.met
     held = numpy_helper.from_array(elements)
     assert held.dims == [2, 3]
+
+
+@pytest.mark.parametrize(("stored_as", "block"), [("int8", 2), ("int4", 2), ("int4", 0)])
+def test_weights_in_blocks_are_timed_as_others(tmp_path: Path, stored_as: str, block: int) -> None:
+    """An ONNX file's blocks are named in a warning; the numbers are the file's, to within its rounding."""
+    elements = np.array([[7, -6, 3, 1], [-7, 5, 2, 4]], np.int8)
+    scales = np.array([[0.5, 0.25], [1.0, 0.125]] if block else [0.5, 0.25], np.float32)
+    attributes: dict[str, Any] = {"block_size": block} if block else {}
+    nodes = [
+        node("DequantizeLinear", ["w.q", "w.s"], ["w"], axis=1 if block else 0, **attributes),
+        node("Gemm", ["x", "w"], ["y"], transB=1),
+    ]
+    stored: dict[str, Array] = {"w.q": elements, "w.s": scales}
+    proto = model(nodes, {"x": (2, 4)}, ["y"], stored, opset=21)
+    if stored_as == "int4":
+        packed = helper.make_tensor("w.q", TensorProto.INT4, elements.shape, elements.ravel().tolist())
+        proto.graph.initializer[0].CopyFrom(packed)
+    path = save(tmp_path, proto)
+    job = Job(str(path), EDGE)
+    said = [text for text in execute(job).summary["provenance"]["warnings"] if "'w.q'" in text]
+    assert len(said) == 1 and "timed in the chip's format of weights" in said[0]
+    assert verify(VerifyOptions(job)).met
 
 
 def test_accumulators_wrap_around() -> None:

@@ -11,6 +11,8 @@ from archsim.ops.kit.catalogue import find
 AFTER = ("infer",)
 
 STATED = ("QuantizeLinear", "DequantizeLinear")
+BELOW_BYTES = ("int2", "uint2", "int4", "uint4", "float4e2m1")
+NAMED = 3  # nodes, in a warning of many
 
 
 def run(graph: Graph, options: PassOptions) -> Graph:
@@ -41,7 +43,28 @@ def remove_aliases(graph: Graph) -> Graph:
         if node.op == "DequantizeLinear" and graph.values[node.inputs[1]].elements == 1:
             formats[node.outputs[0]] = _format(graph, node, node.inputs[0], {})
     outputs = tuple(names.get(name, name) for name in graph.outputs)
-    return replace(graph, nodes=tuple(kept), outputs=outputs, aliases=(*graph.aliases, *aliases), formats=formats)
+    return replace(
+        graph, nodes=tuple(kept), outputs=outputs, aliases=(*graph.aliases, *aliases), formats=formats,
+        warnings=(*graph.warnings, *_untimed(graph)),
+    )  # fmt: skip
+
+
+def _untimed(graph: Graph) -> tuple[str, ...]:
+    """One warning that names constants that the file stores in formats in which they are not timed."""
+    stored = dict[str, None]()
+    for node in graph.folded:
+        if node.op == "DequantizeLinear":
+            source = graph.values[node.inputs[0]]
+            if node.integer("block_size", 0) or source.dtype in BELOW_BYTES:
+                stored[source.name] = None
+    if not stored:
+        return ()
+    named = ", ".join(f"'{name}'" for name in list(stored)[:NAMED])
+    more = f" and {len(stored) - NAMED} more" if len(stored) > NAMED else ""
+    return (
+        f"the file stores {named}{more} in blocks or below 8 bits; they are timed in the chip's format of weights, as "
+        "others are, or in that of --dtype, such as weights=int4/32",
+    )
 
 
 def _format(graph: Graph, node: GraphNode, source: str, known: dict[str, ValueFormat]) -> ValueFormat:
