@@ -97,7 +97,7 @@ def account(activity: Counted, architecture: Architecture, tables: ChipTables) -
     dynamic: dict[CountKey, int] = {}
     for (layer, part, action), count in sorted(activity.counts.items()):
         key = (layer or HOST, part, action)
-        dynamic[key] = dynamic.get(key, 0) + count * tables.charge_zj(part, action)
+        dynamic[key] = dynamic.get(key, 0) + count * tables.charge_zj(part, action, layer)
     leakage = {name: table.leakage_nw for name, table in tables.parts.items()}
     return Energy(
         dynamic,

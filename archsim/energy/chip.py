@@ -11,6 +11,7 @@ vector units ``lane_op`` and their functions; the host ``flop``, ``link_bit``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from archsim.base.errors import ConfigError, nearest
@@ -29,6 +30,7 @@ from archsim.energy.part_prices import (
 )
 from archsim.energy.technology import load_technology
 from archsim.facts.dram.catalogue import dram
+from archsim.ir.dtypes import sum_dtype
 from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import NetworkLevel, Noc, OuterNetwork
@@ -45,6 +47,8 @@ _PRICE: Mapping[type[Part], Callable[..., PricedPart]] = {
     Host: price_host,
 }
 
+UNPAIRED: Mapping[str, tuple[str, str]] = MappingProxyType({})
+_PAIR = "{}x{}"
 MOST_MM2 = 1_000_000  # of a chip: a square metre, 14 wafers of 300 mm
 _BYTES = {
     "dram": ("pin_{}_bytes", 1),
@@ -53,16 +57,36 @@ _BYTES = {
 }  # action, bytes (0: a word)
 
 
-def tables_for(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> ChipTables:
-    """Tables of every part. ``dtypes``: role -> number format of the run, where it differs from the chip's.
+def tables_for(
+    architecture: Architecture,
+    dtypes: Mapping[str, str] | None = None,
+    pairs: Mapping[str, tuple[str, str]] = UNPAIRED,
+) -> ChipTables:
+    """Tables of every part. ``dtypes``: role -> number format of the run, where it differs from the chip's; ``pairs``:
+    layer -> formats of inputs and weights that an array computes it in.
 
     Raises ConfigError for an unknown technology, DRAM standard, dtype or action, and for a chip of more than MOST_MM2.
     """
     priced = modelled(architecture, dtypes)
     parts = {part.name: _table(part, priced[part.name]) for part in architecture.parts()}
-    tables = ChipTables(architecture.technology, parts)
+    formats = {**architecture.dtypes, **(dtypes or {})}
+    apart = {layer: pair for layer, pair in pairs.items() if pair != (formats.get("inputs"), formats.get("weights"))}
+    tables = ChipTables(
+        architecture.technology,
+        parts,
+        {_PAIR.format(*pair): _arrays(architecture, formats, pair) for pair in sorted(set(apart.values()))},
+        {layer: _PAIR.format(*pair) for layer, pair in apart.items()},
+    )
     _check_area(tables)
     return tables
+
+
+def _arrays(architecture: Architecture, formats: Mapping[str, str], pair: tuple[str, str]) -> dict[str, PartTable]:
+    """The arrays where they compute with a pair of formats."""
+    inputs, weights = pair
+    sums = sum_dtype(inputs, formats["accumulate"])
+    priced = modelled(architecture, {**formats, "inputs": inputs, "weights": weights, "accumulate": sums})
+    return {array.name: _table(array, priced[array.name]) for array in architecture.arrays}
 
 
 def modelled(architecture: Architecture, dtypes: Mapping[str, str] | None = None) -> dict[str, PricedPart]:

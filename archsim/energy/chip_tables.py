@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from archsim.base.errors import SimulationError
 
@@ -48,14 +48,22 @@ class PartTable:
 
 @dataclass(frozen=True, slots=True)
 class ChipTables:
-    """Every part of one chip, outermost first."""
+    """Every part of one chip, outermost first.
+
+    ``pairs``: of number formats by name, such as ``bf16xbf16``, in which an array computes some layers and which are
+    not the run's -> the arrays at these; ``layers``: such a layer -> its pair's name.
+    """
 
     technology: str
     parts: Mapping[str, PartTable]
+    pairs: Mapping[str, Mapping[str, PartTable]] = field(default_factory=dict)
+    layers: Mapping[str, str] = field(default_factory=dict)
 
-    def charge_zj(self, part: str, action: str) -> int:
-        """Energy of one ``action`` of ``part``; raises SimulationError when none is known: nothing is free."""
-        table = self.parts.get(part)
+    def charge_zj(self, part: str, action: str, layer: str = "") -> int:
+        """Energy of one ``action`` of ``part`` in a layer; raises SimulationError when none is known: nothing is
+        free."""
+        own = self.pairs.get(self.layers.get(layer, ""), {})
+        table = own.get(part) or self.parts.get(part)
         if table is None:
             raise SimulationError(f"actions of unknown part '{part}'; the chip has: {', '.join(self.parts)}")
         found = table.charges.get(action, table.rest)
@@ -64,9 +72,9 @@ class ChipTables:
             raise SimulationError(f"part '{part}' has no energy for action '{action}'; it has: {have}")
         return found
 
-    def pj(self, part: str, action: str) -> float:
+    def pj(self, part: str, action: str, layer: str = "") -> float:
         """Energy of one action in pJ."""
-        return self.charge_zj(part, action) / ZJ_PER_PJ
+        return self.charge_zj(part, action, layer) / ZJ_PER_PJ
 
     def area_breakdown_mm2(self) -> dict[str, float]:
         """Part -> mm2 on the chip. Of a DRAM the interface counts; the host is no part of the chip."""
@@ -77,5 +85,11 @@ class ChipTables:
         }
 
     def sources(self) -> dict[str, str]:
-        """Key path of every figure ('l1.energy.read', 'l1.area') -> where it comes from."""
-        return {f"{name}.{key}": text for name, table in self.parts.items() for key, text in table.sources.items()}
+        """Key path of every figure ('l1.energy.read', 'l1.area'), with a pair's name behind those that are of one
+        ('mxu.energy.mac bf16xbf16') -> where it comes from."""
+        found = {f"{name}.{key}": text for name, table in self.parts.items() for key, text in table.sources.items()}
+        for pair, tables in self.pairs.items():
+            for name, table in tables.items():
+                energies = {key: text for key, text in table.sources.items() if key.startswith("energy.")}
+                found |= {f"{name}.{key} {pair}": text for key, text in energies.items()}
+        return found

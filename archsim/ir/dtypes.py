@@ -25,6 +25,12 @@ def element_range(dtype: str) -> tuple[float, float]:
     return (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+def sum_dtype(factor: str, accumulate: str) -> str:
+    """The type that products of a ``factor`` of this type add up in, where sums are ``accumulate``: those of floats are
+    floats."""
+    return accumulate if "int" in factor or "int" not in accumulate else "fp32"
+
+
 def size_bytes(dtype: str) -> int:
     """Storage bytes of one element; raises ConfigError for unknown names."""
     if dtype not in BYTES:

@@ -34,11 +34,12 @@ from mapper.problem.operands import OUT, OperandPlan
 @dataclass(frozen=True)
 class Estimate:
     """``cycles`` of each layer but those on the host; ``counts`` as in Activity, DRAM's commands and a network's flits
-    estimated; ``dtypes`` by role."""
+    estimated; ``dtypes`` by role; ``pairs``: those of inputs and weights that the array computes layers in."""
 
     cycles: Mapping[str, int]
     counts: Mapping[CountKey, int]
     dtypes: Mapping[str, str]
+    pairs: Mapping[str, tuple[str, str]]
 
 
 def estimate(workload: Workload, architecture: Architecture, options: Options) -> Estimate:
@@ -58,7 +59,9 @@ def estimate(workload: Workload, architecture: Architecture, options: Options) -
     except PlaceError as error:
         raise MappingError(f"{options.given.place(f'placement {error.tensor}')}{error}") from None
     cycles = {m.layer: m.expected_cycles for m in mapped.mappings if m.kind != "host"}
-    return Estimate(cycles, {key: count for key, count in counts.items() if count}, dtypes)
+    used = {frame.name: frame.problem.pair for frame in frames if frame.problem.engine == "array"}
+    pairs = {name: (pair["inputs"], pair["weights"]) for name, pair in used.items()}
+    return Estimate(cycles, {key: count for key, count in counts.items() if count}, dtypes, pairs)
 
 
 def _counts(

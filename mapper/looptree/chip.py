@@ -16,6 +16,7 @@ from typing import Literal
 
 from archsim.base.errors import MappingError
 from archsim.energy.chip import tables_for
+from archsim.energy.chip_tables import ChipTables
 from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import ArrayShape, FanoutSpec
 from archsim.spec.architecture import Array
@@ -122,7 +123,7 @@ def hierarchy_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -
     array, shape = array_of(problem, chip, dtypes)
     fanouts = catalogue.get(array.dataflow).fanouts(array.rows, array.cols)
     packs = shape.pack if any(spec["reduce"] for spec in fanouts) else 1
-    mac_j = tables_for(chip.architecture, dtypes).pj(array.name, "mac") * 1e-12
+    mac_j = _tables(problem, chip, dtypes).pj(array.name, "mac", problem.layer.name) * 1e-12
     mac = Action(mac_j, float(shape.rate / packs * array.clock_hz), 0)
     parts: list[Memory | Axis] = [*memories_of(problem, chip), *(_axis(spec, shape) for spec in fanouts)]
     parts += (_register(problem, chip, dtypes, packs, role) for role in held_roles(array))
@@ -151,8 +152,8 @@ def _register(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], pack
     bits = {each: 8 * problem.operand(ACC if x == OUT else x).element_bytes for each, x in OPERAND_OF.items()}
     files = {each: file for file in flow.registers(bits, shape) for each in file["keeps"]}
     stream = "acc" if operand == OUT else operand
-    tables = tables_for(chip.architecture, dtypes)
-    pj = {way: tables.pj(array.name, f"register_{way}.{stream}") for way in (READ, WRITE)}
+    tables = _tables(problem, chip, dtypes)
+    pj = {way: tables.pj(array.name, f"register_{way}.{stream}", problem.layer.name) for way in (READ, WRITE)}
     return Memory(
         files[role]["name"],
         files[role]["size_bytes"] * 8 / packs,
@@ -161,6 +162,12 @@ def _register(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], pack
         {way: Action(each * 1e-12, inf, 0) for way, each in pj.items()},
         bits={operand: bits[role]},
     )
+
+
+def _tables(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> ChipTables:
+    """What a chip's parts cost in a layer that its array computes."""
+    pair = problem.pair
+    return tables_for(chip.architecture, dtypes, {problem.layer.name: (pair["inputs"], pair["weights"])})
 
 
 def array_of(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[Array, ArrayShape]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from archsim.facts.number_formats import ElementFormat
-from archsim.ir.dtypes import size_bytes
+from archsim.ir.dtypes import size_bytes, sum_dtype
 from archsim.ir.workload import Axis, Layer, Operand, Rows, Workload
 from archsim.spec.architecture import Architecture
 from archsim.spec.memories import Memory
@@ -218,7 +218,7 @@ def accumulator(
     Products of a ``pair`` of floats add up to floats.
     """
     level = architecture.inner("partials")
-    dtype = dtypes["accumulate"] if "int" in pair[0] or "int" not in dtypes["accumulate"] else "fp32"
+    dtype = sum_dtype(pair[0], dtypes["accumulate"])
     slots = level.slots.get("partials", 2) if engine == "array" else 1
     return OperandPlan(
         ACC,

@@ -49,6 +49,18 @@ def test_sram_grows_with_size(node: str, bits: int) -> None:
         assert figures[0] > 0
 
 
+def test_a_layer_in_another_pair_has_the_arrays_prices_at_it(tables: ChipTables) -> None:
+    """Of that layer alone, and of the array alone; leakage and area stay."""
+    wide = tables_for(small_chip(), {"inputs": "bf16", "weights": "bf16", "accumulate": "fp32"})
+    found = tables_for(small_chip(), pairs={"fc": ("bf16", "bf16"), "same": ("int8", "int8")})
+    for action in ("mac", "register_read.a", "wire.b"):
+        assert found.pj("mxu", action, "fc") == wide.pj("mxu", action) > tables.pj("mxu", action)
+        assert found.pj("mxu", action, "same") == found.pj("mxu", action) == tables.pj("mxu", action)
+    assert found.pj("l1", "read_accesses", "fc") == tables.pj("l1", "read_accesses")
+    assert found.parts == tables.parts
+    assert found.sources()["mxu.energy.mac bf16xbf16"] == wide.sources()["mxu.energy.mac"]
+
+
 def test_sram_widths_lie_between_and_beyond_the_points() -> None:
     sram = load_technology("45nm").sram
     at = {bits: sram.bank("read_pj", 65536, bits).value for bits in (8, 64, 128, 256)}

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from archsim.base.errors import ConfigError, ModelError
+from archsim.energy.chip import tables_for
 from archsim.facts.number_formats import element_format
 from archsim.frontend.load import import_model
+from archsim.ir.asm.printer import print_program
 from archsim.ir.check.workload import check_workload
 from archsim.ir.forms.workload import workload_from_yaml, workload_to_yaml
 from archsim.ir.program import Program
 from archsim.ir.workload import Workload
+from archsim.lab.run.computed_pairs import computed_pairs
 from archsim.lab.run.estimate import estimated
 from archsim.lab.run.fits import check_fit
 from archsim.lab.run.job import Job, build, load_chip, prepare
@@ -208,6 +211,27 @@ def test_weights_take_their_bytes_and_their_scales_others(tmp_path: Path) -> Non
     assert "convert_b" in commands and "MATMUL" in commands
     facts = execute(job).summary["workload"]
     assert facts["weight_bytes"] == sum(found.values())
+
+
+@pytest.mark.slow
+def test_macs_are_priced_at_the_pair_that_the_array_computes_in(tmp_path: Path) -> None:
+    """int8 x mxfp4 at bf16 with sums of fp32, the registers and wires too; in the run, its estimate and its Program."""
+    job = Job(product(tmp_path), "edge_npu", dtype="w=mxfp4")
+    chip, built, run = load_chip(job), build(job), execute(job)
+    assert computed_pairs(built) == {"fc": ("bf16", "bf16")}
+    tables = tables_for(chip, {"inputs": "bf16", "weights": "bf16", "accumulate": "fp32"})
+    array, activity = chip.arrays[0].name, run.result.activity
+    assert activity is not None
+    spent = {action: n for (_, part, action), n in activity.counts.items() if part == array}
+    dynamic_j = sum(n * tables.pj(array, action) for action, n in spent.items()) * 1e-12
+    standing_j = tables_for(chip).parts[array].leakage_w * activity.total_ps * 1e-12
+    found = run.summary["energy_breakdown_j"][array]
+    assert spent["mac"] and found == pytest.approx(dynamic_j + standing_j)
+    assert estimated(job)["energy_breakdown_j"][array] == pytest.approx(found, rel=0.01)
+    assert f"{array}.energy.mac bf16xbf16" in run.result.sources
+    text = tmp_path / "product.asm"
+    text.write_text(print_program(built.program))
+    assert execute(Job(str(text), "edge_npu")).summary["energy_breakdown_j"][array] == pytest.approx(found)
 
 
 def test_a_packed_format_holds_for_products_inside(tmp_path: Path) -> None:

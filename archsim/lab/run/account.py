@@ -23,7 +23,7 @@ from archsim.base import registry
 from archsim.base.errors import SimulationError
 from archsim.base.version import __version__
 from archsim.energy.account import account
-from archsim.energy.chip import tables_for
+from archsim.energy.chip import UNPAIRED, tables_for
 from archsim.energy.power import by_part, power
 from archsim.ir.activity import Activity
 from archsim.ir.causes import CAUSES
@@ -163,14 +163,16 @@ def assemble(
     warnings: Sequence[str] = (),
     repetition: Repetition | None = None,
     steady: SteadyFacts | None = None,
+    pairs: Mapping[str, tuple[str, str]] = UNPAIRED,
 ) -> Result:
     """The Result of a run. ``workload`` is None for a Program given as text; ``mapping`` gives the dtypes
-    used; ``steady``: what was simulated of equal blocks of layers, where not all was.
+    used; ``steady``: what was simulated of equal blocks of layers, where not all was; ``pairs``: layer -> formats of
+    inputs and weights that an array computes it in, the dtypes where none is stated.
 
     Raises ConfigError for missing energy tables, SimulationError when a conservation law is broken.
     """
     dtypes = {**architecture.dtypes, **(mapping.dtypes if mapping is not None else {})}
-    tables = tables_for(architecture, dtypes)
+    tables = tables_for(architecture, dtypes, pairs)
     energy = account(activity, architecture, tables)
     cube = attribute(activity)
     arrays = array_units(activity, architecture)

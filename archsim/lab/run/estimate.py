@@ -54,7 +54,7 @@ def estimated(job: Job) -> dict[str, Any]:
     expected = ExpectedActivity(
         {**found.counts, **host_counts, **_standing(architecture, found.counts, total_ps)}, total_ps
     )
-    tables = tables_for(architecture, found.dtypes)
+    tables = tables_for(architecture, found.dtypes, found.pairs)
     energy = account(expected, architecture, tables)
     latency_s, cycles = total_ps / PS_PER_S, to_cycles(total_ps, architecture.clock_hz)
     executed = executed_on_arrays(found.counts, architecture)

@@ -24,6 +24,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
     """Check and simulate the Program, and account for what it did."""
     from archsim.ir.check.program import check
     from archsim.lab.run.account import assemble
+    from archsim.lab.run.computed_pairs import computed_pairs
     from archsim.repetition import check_choice
     from archsim.system import simulate
 
@@ -55,6 +56,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
             seed=job.seed,
             warnings=(*built.warnings, *lowered, *sentences(done.facts)),
             repetition=repetition,
+            pairs=computed_pairs(built),
             steady={"mode": "steady", "blocks": done.facts} if _is_steady(job, built) else None,
         )
     if not built.text_sha256:
