@@ -122,7 +122,11 @@ BatchOption = Annotated[int | None, typer.Option(min=1, metavar="N", help="Sampl
 ObjectiveOption = Annotated[ObjectiveChoice, typer.Option(help="What the mapping minimises.")]
 DtypeOption = Annotated[
     str | None,
-    typer.Option(metavar="DTYPE", help="Number format: int8, bf16, or by role, w=int8,a=bf16. Default: the chip's."),
+    typer.Option(
+        metavar="DTYPE",
+        help="Number format: int8, bf16, or by role, w=int8,a=bf16; of weights packed ones too, w=int4/128, w=mxfp4. "
+        "Default: the chip's.",
+    ),
 ]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE...", help="Set keys of the chip; repeatable.")

@@ -43,7 +43,7 @@ SHORT = {
     "fp8_e4m3": "fp8",  # as chip files call it
 }
 MOST_BLOCK = 1 << 16
-FORMATS = "int4/128:fp16+z, mxfp4, mxfp8, nvfp4"  # of blocks, for messages
+BLOCKS = "int4/128:fp16+z"  # for messages
 _FORM = re.compile(r"(?P<element>\w+)(/(?P<block>[1-9][0-9]*)(:(?P<scale>\w+?)(?P<zero>\+z)?)?)?")
 _HELD: dict[str, tuple[str, ...]] = {  # plain types that hold every value of a type
     "int4": ("int8", "int16", "bf16", "fp16", "int32", "fp32"),
@@ -131,8 +131,8 @@ def element_format(text: str) -> ElementFormat:
     match = _FORM.fullmatch(SHORT.get(text, text))
     element = match["element"] if match is not None else ""
     if match is None or element not in ELEMENT_BITS:
-        known = [*ELEMENT_BITS, *SHORT]
-        shown = f"{', '.join(known)}, and blocks such as {FORMATS}"
+        known = list(dict.fromkeys([*ELEMENT_BITS, *SHORT]))
+        shown = f"{', '.join(known)}, and blocks such as {BLOCKS}"
         raise ConfigError(f"unknown dtype '{text}'{nearest(text, known)}; known: {shown}")
     if match["block"] is None:
         return ElementFormat(element)

@@ -77,8 +77,29 @@ def test_modules_are_left_out_by_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("family", "quantised", "said"),
+    [
+        ("llama", MXFP4, "no product of the model has weights in its format, fp4_e2m1/32:e8m0"),
+        ("llama", {**AWQ, "modules_to_not_convert": ["model"]}, "no product of the model has weights in its format"),
+        ("llama", {"quant_method": "fp8", "activation_scheme": "static"}, "activation_scheme 'static' is not timed"),
+        ("llama", {"quant_method": "fp8"}, ""),
+        ("gpt_oss", MXFP4, ""),
+    ],
+)
+def test_what_changes_nothing_is_said_once(tmp_path: Path, family: str, quantised: dict[str, Any], said: str) -> None:
+    """A format that holds for no weights, and activations that are quantised in the file."""
+    found = [text for text in read(tmp_path, family, quantised).warnings if text.startswith("quantization_config")]
+    assert [said in text for text in found] == [True] * bool(said)
+
+
+@pytest.mark.parametrize(
     ("quantised", "said"),
     [
+        (
+            {"quant_method": "fp8", "activation_scheme": "some"},
+            "'quantization_config.activation_scheme': found \"some\"",
+        ),
+        ({**GPTQ, "activation_scheme": "static"}, "'quantization_config.activation_scheme' is not known here"),
         ({"bits": 4}, "key 'quantization_config.quant_method' is missing"),
         ({"quant_method": "gtpq"}, "'quantization_config.quant_method': found \"gtpq\"; .*did you mean 'gptq'"),
         ({**GPTQ, "bits": 3}, "'quantization_config.bits': found 3; allowed 4 or 8"),

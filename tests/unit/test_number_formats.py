@@ -272,5 +272,14 @@ def test_what_is_quantised_is_said_of_what_has_no_format_of_its_own(tmp_path: Pa
 
 
 def test_other_roles_have_plain_formats() -> None:
-    with pytest.raises(ConfigError, match="--dtype: unknown dtype 'mxfp4'"):
-        build(Job("gemm_4096", "edge_npu", dtype="a=mxfp4"))
+    for text, name in (("a=mxfp4", "mxfp4"), ("a=int4", "int4"), ("int4", "int4"), ("kv=int4/128", "int4/128")):
+        with pytest.raises(ConfigError, match=f"--dtype: '{name}' is packed; allowed for weights"):
+            build(Job("gemm_4096", "edge_npu", dtype=text))
+
+
+def test_known_formats_are_named_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        element_format("int5")
+    known = str(caught.value).partition("known: ")[2].split(", ")
+    assert {"int4", "fp8_e4m3", "mxfp4", "nvfp4"} < set(known)
+    assert len(known) == len(set(known))

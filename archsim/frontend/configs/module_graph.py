@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from archsim.base.errors import ModelError
-from archsim.frontend.configs.quantisation import WeightFormats
+from archsim.frontend.configs.quantisation import KEY, WeightFormats
 from archsim.ir.asm.words import indices_text
 from archsim.ir.composites import Composite, CompositeKind
 from archsim.ir.graph import Graph, GraphNode, GraphState, GraphValue, Inputs, OperatorAttribute, Shape
@@ -51,7 +51,7 @@ class ModuleGraph:
         self._inputs: list[str] = []
         self._states: dict[str, GraphState] = {}
         self._outputs: list[str] = []
-        self._warnings: list[str] = []
+        self._warnings = [formats.warning] if formats is not None and formats.warning else []
         self._composites: list[Composite] = []
         self._rules: dict[str, ShapeRule] = {}  # of operators, looked up once
 
@@ -225,6 +225,11 @@ class ModuleGraph:
     def done(self, name: str) -> Graph:
         """The graph: of the values, those that a front end states."""
         stated = {key: value for key, value in self._values.items() if value.kind != "activation"}
+        if self._formats is not None and not any(value.format for value in stated.values()):
+            self.warn(
+                f"{KEY}: no product of the model has weights in its format, {self._formats.text}; all are in the "
+                "chip's format of weights, or in that of --dtype"
+            )
         return Graph(
             name,
             tuple(self._nodes),

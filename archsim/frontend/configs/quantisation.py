@@ -20,8 +20,9 @@ from archsim.frontend.configs.fields import ConfigFields
 KEY = "quantization_config"
 LEFT_OUT = ("lm_head",)  # which these methods leave out unless told otherwise
 _EXPERTS = "experts"
+_SCHEME = "activation_scheme"
 _NEUTRAL = (  # how weights were quantised, or which kernel runs them
-    "activation_scheme", "backend", "checkpoint_format", "damp_percent", "do_fuse", "dequantize", "fmt",
+    "backend", "checkpoint_format", "damp_percent", "do_fuse", "dequantize", "fmt",
     "fuse_max_seq_len",
     "meta", "model_file_base_name", "model_name_or_path", "modules_to_fuse", "pack_dtype", "static_groups",
     "true_sequential", "use_exllama", "exllama_config", "version", "is_marlin_format", "batch_size", "dataset",
@@ -31,11 +32,12 @@ _NEUTRAL = (  # how weights were quantised, or which kernel runs them
 @dataclass(frozen=True)
 class WeightFormats:
     """``text`` is the format of weights of products; ``left_out``: patterns of modules; ``within``: a part of the paths
-    of those that it holds for, '' for all."""
+    of those that it holds for, '' for all; ``warning``: what the file says beside that nothing here does, or ''."""
 
     text: str
     left_out: tuple[str, ...] = ()
     within: str = ""
+    warning: str = ""
 
     def of(self, module: str) -> str:
         """The format of the weights of a module, '' where it is left out."""
@@ -94,7 +96,13 @@ def _fp8(found: ConfigFields) -> WeightFormats:
             f"has blocks of {shown} elements that share a scale; formats here have blocks along one axis: remove "
             "quantization_config, and state --dtype weights=fp8_e4m3/128:fp32 for such blocks of each row",
         )
-    return WeightFormats("fp8", _left_out(found))
+    scheme, warning = found.word(_SCHEME, "", ("", "static", "dynamic")), ""
+    if scheme:
+        warning = (
+            f"{KEY}.{_SCHEME} '{scheme}' is not timed: activations are in the chip's format, or in that of --dtype, "
+            "such as a=fp8"
+        )
+    return WeightFormats("fp8", _left_out(found), warning=warning)
 
 
 METHODS: dict[str, Callable[[ConfigFields], WeightFormats]] = {

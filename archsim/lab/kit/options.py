@@ -113,12 +113,25 @@ def _number(text: str) -> int | float | None:
 
 
 def _known_dtype(name: str) -> str:
+    """The name of a plain format; raises ConfigError for others, saying of packed ones which role may have them."""
+    known = SHORT[name] if SHORT.get(name) in dtypes.BYTES else name
     try:
-        known = SHORT[name] if SHORT.get(name) in dtypes.BYTES else name
         dtypes.size_bytes(known)
     except ConfigError as error:
+        if _is_packed(name):
+            raise ConfigError(
+                f"--dtype: '{name}' is packed; allowed for weights, as in weights={name}; others have plain formats "
+                "such as int8"
+            ) from None
         raise ConfigError(f"--dtype: {error}") from None
     return known
+
+
+def _is_packed(name: str) -> bool:
+    try:
+        return not element_format(name).is_plain
+    except ConfigError:
+        return False
 
 
 def _known_weights(name: str) -> str:
