@@ -95,6 +95,9 @@ class RunOptions(TypedDict):
     parameters: NotRequired[
         Annotated[Mapping[str, int | float | str], ResultKey(TEXT, "Parameters of a model that were set, by name.")]
     ]
+    traces_sha256: NotRequired[
+        Annotated[str, ResultKey(TEXT, "SHA-256 of all rows of traces, where parameters or access patterns were set.")]
+    ]
 
 
 class RepeatFacts(TypedDict):

@@ -16,7 +16,7 @@ from archsim.graph.numeric import reference
 from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.ir.graph import Graph
 from archsim.ir.indices import Indices
-from archsim.lab.run.job import Job
+from archsim.lab.run.job import Job, build
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import VerifyOptions
 from archsim.spec.load import load
@@ -199,3 +199,26 @@ def test_look_ups_read_their_rows_and_nothing_else(tmp_path: Path, asked: dict[s
         layer = f"sparse_arch.t_{number}.rows"
         read = {action: count for (of, part, action), count in activity.counts.items() if (of, part) == (layer, "dram")}
         assert read["read_bytes"] == batch * pooling * WIDTH <= read["pin_read_bytes"]
+
+
+def test_runs_with_other_rows_in_a_file_differ_in_what_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the rows that a file of the same name holds, of ``trace`` and of ``--lookups``."""
+    monkeypatch.chdir(tmp_path)
+    trace, path, found = Path("rows.txt"), written(tmp_path), []
+    patterns = {"sparse_arch.t_0.rows": 'trace("table.txt")'}
+    for row in (0, 6):
+        trace.write_text(f"1 {row} {row} 3 4 5\n" * 4)
+        Path("table.txt").write_text(f"{row}\n" * 4)
+        jobs = (
+            Job(str(path), "edge_npu", parameters={"batch": 4, "trace": str(trace)}),
+            Job(str(path), "edge_npu", parameters={"batch": 4}, lookups=patterns),
+            Job(str(path), "edge_npu", parameters={"batch": 4}),
+        )
+        found.append([build(job).options(job) for job in jobs])
+    by_trace, by_lookups, plain = zip(*found, strict=True)
+    for first, other in (by_trace, by_lookups):
+        assert {**first, "traces_sha256": ""} == {**other, "traces_sha256": ""}
+        assert first["traces_sha256"] != other["traces_sha256"]
+    assert plain[0] == plain[1] and "traces_sha256" not in plain[0]

@@ -20,6 +20,7 @@ _LABELS = {
     "provenance.archsim_version": "archsim",
     "provenance.model_sha256": "model's file (sha256)",
     "provenance.chip_sha256": "chip's file (sha256)",
+    "provenance.options.traces_sha256": "rows of traces (sha256)",
     "provenance.extensions_sha256": "plugins and tables (sha256)",
     "provenance.seed": "seed",
     "provenance.repeat": "repeat",

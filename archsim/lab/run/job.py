@@ -142,6 +142,10 @@ class BuiltJob:
             found["lookups"] = dict(sorted(job.lookups.items()))
         if job.parameters:
             found["parameters"] = dict(sorted(job.parameters.items()))
+        words = [*job.lookups.values(), *(value for value in job.parameters.values() if isinstance(value, str))]
+        digest = traces_sha256(self.workload) if words and self.workload is not None else ""
+        if digest:
+            found["traces_sha256"] = digest
         return found
 
 
@@ -308,6 +312,13 @@ def _alone(job: Job, architecture: Architecture, say: Progress) -> Callable[[Pro
             return to_cycles(simulate(program, chip).total_ps, architecture.clock_hz)
 
     return cycles
+
+
+def traces_sha256(workload: Workload) -> str:
+    """SHA-256 of the rows that layers look up by a trace, which may have come from files; '' where none does."""
+    operands = ((layer.name, operand) for layer in workload.layers for operand in (*layer.inputs, layer.output))
+    traces = [(name, op.rows.indices.trace) for name, op in operands if op.rows and op.rows.indices.kind == "trace"]
+    return hashlib.sha256(repr(traces).encode()).hexdigest() if traces else ""
 
 
 def load_chip(job: Job, origin: str = "") -> Architecture:
