@@ -19,6 +19,7 @@ from archsim.report.run.summary import upgraded
 from tests.conftest import HAS_NET
 from tests.tools.commands import GOLDEN
 from tests.tools.plugins import plugins
+from tests.tools.small_transformers import SMALL, parameters
 from tests.unit.test_figures import NEW
 
 SCHEMA: dict[str, Any] = json.loads(schemas.schema("result"))
@@ -69,6 +70,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     repeated = "- repeat: 7\n    name: block\n    layers:\n      - dense: {name: fc, out: size, act: relu}\n"
     (folder / "blocks.yaml").write_text(WORDS.partition("- dense")[0] + repeated, encoding="utf-8")
     (folder / "state.yaml").write_text(STATE, encoding="utf-8")
+    (folder / "config.json").write_text(json.dumps(SMALL["llama"]), encoding="utf-8")
     tiny, words, chip = folder / "tiny.csv", folder / "words.yaml", GOLDEN / "chip.yaml"
     listing = Job(GOLDEN / "program.asm", chip)
     looked_up = Job(
@@ -85,6 +87,8 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "golden": plain(Job(GOLDEN / "workload.yaml", chip, values={"clock": "2 GHz"}), why=True),
         "a stated mapping": plain(Job(GOLDEN / "workload.yaml", chip, mapping=mapping)),
         "gathers and a cache": plain(looked_up),
+        "a trace": plain(Job(words, chip, lookups={"emb.rows": f"trace({', '.join(map(str, range(24)))})"})),
+        "composites": plain(Job(f"{folder}/config.json:decode", "edge_npu", parameters=parameters("llama"))),
         "a state": plain(Job(folder / "state.yaml", chip)),
         "many cores": plain(Job(tiny, "simba_chiplet", search="random")),
         "nested networks": plain(Job(tiny, "simba")),
