@@ -20,7 +20,7 @@ from mapper.cost.conversions import converted_tiles, lane_operations
 from mapper.cost.dram_contention import behind, brought_before, paced, together
 from mapper.cost.grid import Flow, Reals, Traffic
 from mapper.cost.latency import PINS, Terms, largest, latency_terms
-from mapper.cost.least_work import least_work
+from mapper.cost.least_work import least_flows, least_work
 from mapper.cost.partial_sums import WAYS, adding, adding_bytes, spared_bytes
 from mapper.cost.slowdown import NONE, Slowdown
 from mapper.cost.unit_cycles import Work, joined_work
@@ -53,7 +53,7 @@ class Costs:
         done = self.done
         if self.problem.layer.bounds:
             done = least_work(self.problem, self.chip, done)
-            flows = {name: flow._replace(first=np.zeros(flow.first.shape)) for name, flow in flows.items()}
+            flows = least_flows(self.problem, flows)
         counts = self._at_memories(flows, flows)
         return np.ceil(largest(latency_terms(self.problem, self.chip, done, flows, counts).cycles) - 1e-6)
 

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from archsim.ir.mapping import Keep, LayerMapping
+from mapper.cost.bounded_share import moved_trims
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Cells, Grid, Traffic, contiguous_run, slot_bytes
 from mapper.cost.grid_cost import Costs, held_bytes
@@ -73,7 +74,7 @@ def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
     depth, sliding = _depth(frame, plan)
     sizes = [_cell(part.size(frame.tiles(depth))) for part in parts]
     moved, again = totals(frame, plan, depth, sliding), repeats(frame, plan, depth)
-    left = share(frame.trims_of(plan), frame.dims, frame.cut(depth))
+    left = share(moved_trims(problem, plan), problem.layer.dims, frame.cut(depth))
     return Traffic(
         slot=prod(sizes, start=_cell(1)),
         filled=_cell(moved.filled * again * left),

@@ -83,7 +83,8 @@ class Frame:
     @cached_property
     def trims(self) -> Trims:
         """What the layer's bounds leave out of its tiles."""
-        return trims(self.problem.layer)
+        spread = self.problem.spread
+        return trims(self.problem.layer, [dim for dim, _ in spread.loops] if spread is not None else ())
 
     def trims_of(self, plan: OperandPlan) -> Trims:
         """The same of an operand's tiles. Cores that have other parts of a dim may share a tile that it does not move:

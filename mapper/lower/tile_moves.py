@@ -81,7 +81,8 @@ def tiles(
     for group in groups:
         own = {part.terms[0][0]: place for place, part in enumerate(parts) if tied_to(part, group)}
         joint = joint_tiles(frame, trims, group, depth).extents
-        rows = Counter(zip(*(joint[dim].tolist() for dim in own), strict=True))
+        count = len(next(iter(joint.values())))
+        rows = Counter(zip(*(joint[dim].tolist() for dim in own), strict=True)) if own else Counter({(): count})
         choices.append(
             [
                 ({own[dim]: (size, size) for dim, size in zip(own, row, strict=True)}, times)

@@ -6,7 +6,7 @@ takes t off by single steps; what is left outside within a tile is computed and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -46,10 +46,13 @@ class Trim:
 Trims = tuple[Trim, ...]
 
 
-def trims(layer: Layer) -> Trims:
+def trims(layer: Layer, spread: Collection[str] = ()) -> Trims:
     """All that bounds trim: outputs by one another, since sums begin with whole tiles of them; a reduction where its
-    first index is always left, since there they begin."""
-    return tuple(trim for bound in layer.bounds for trim in _trims(layer, bound))
+    first index is always left, since there they begin, and where it is not ``spread`` over cores, each of which begins
+    with another one."""
+    outputs = {dim for axis in layer.output.axes for dim, _ in axis.terms}
+    found = (trim for bound in layer.bounds for trim in _trims(layer, bound))
+    return tuple(trim for trim in found if trim.dim in outputs or trim.dim not in spread)
 
 
 def _trims(layer: Layer, bound: Bound) -> Iterator[Trim]:
@@ -95,6 +98,29 @@ def share(
     others = sorted({other for trim in found for other in trim.others})
     sizes = tuple((dim, dims[dim], reach[dim], min(tiles.get(dim, dims[dim]), reach[dim])) for dim in others)
     return prod(_share(_of(found, dim), dims[dim], sizes) for dim in sorted({trim.dim for trim in found}))
+
+
+def is_mutual(found: Trims) -> bool:
+    """Whether dims trim one another."""
+    trimmed_dims = {trim.dim for trim in found}
+    return any(trimmed_dims.intersection(trim.others) for trim in found)
+
+
+def joint_share(found: Trims, dims: Mapping[str, int], tiles: Mapping[str, int]) -> float:
+    """The ``share`` of dims that trim one another, tile by tile of all of them."""
+    tied = sorted({dim for trim in found for dim in (trim.dim, *trim.others)})
+    return _joint_share(found, tuple((dim, dims[dim], tiles.get(dim, dims[dim])) for dim in tied))
+
+
+@lru_cache(maxsize=KNOWN)
+def _joint_share(found: Trims, sizes: tuple[tuple[str, int, int], ...]) -> float:
+    starts, along = dict[str, IntArray](), dict[str, IntArray]()
+    for place, (dim, extent, tile) in enumerate(sizes):
+        shape = [-1 if at == place else 1 for at in range(len(sizes))]
+        begin, size = tiles_of(extent, tile)
+        starts[dim], along[dim] = begin.reshape(shape), size.reshape(shape)
+    left = prod((trimmed(found, starts, along, dim) for dim, _, _ in sizes), start=np.ones((), dtype=np.int64))
+    return float(np.sum(left) / prod(extent for _, extent, _ in sizes))
 
 
 def _of(found: Trims, dim: str) -> Trims:

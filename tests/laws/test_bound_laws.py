@@ -30,9 +30,9 @@ NAMES = catalogue.names()
 def attention(seed: int) -> BoundedAttention:
     """Of a few rows, so that small memories cut it into many tiles."""
     pick = random.Random(seed)
-    rows, stated = pick.randint(2, 40), ("causal", "where", "add")[seed % 3]
-    past = 0 if stated == "causal" else pick.randint(0, 9)
-    window = 0 if stated == "causal" or pick.random() < 0.5 else pick.randint(1, rows + past - 1)
+    rows, stated = pick.randint(1 if seed % 3 else 2, 40), ("causal", "where", "add")[seed % 3]
+    past = 0 if stated == "causal" else pick.randint(1, 9)
+    window = 0 if stated == "causal" or (rows > 1 and pick.random() < 0.5) else pick.randint(1, rows + past - 1)
     return BoundedAttention(
         pick.randint(1, 3), rows, rows + past, pick.randint(1, 9), pick.randint(1, 9), Band(past, window), stated
     )

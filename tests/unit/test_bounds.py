@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from archsim.base.errors import ConfigError, ModelError, ProgramError
 from archsim.frontend.load import load_model
@@ -19,6 +21,7 @@ from archsim.ir.program import Program
 from archsim.lab.run.job import Job
 from archsim.lab.run.run import execute
 from archsim.ops.kit.visible import Band
+from archsim.spec.load import load as load_chip
 from archsim.system import simulate
 from mapper.compile import compile_model
 from mapper.execute.run import Executor
@@ -149,6 +152,63 @@ def test_the_machine_counts_what_takes_part() -> None:
     assert done == checked_workload(CAUSAL).macs < executed < 28 * 600
 
 
+def test_what_three_dims_tie_together_is_refused() -> None:
+    """No operand has all three, so nothing could leave out its elements."""
+    tied = CAUSAL.replace('bounds: ["t <= s + 1"]', 'bounds: ["t <= s + d"]', 1)
+    with pytest.raises(ModelError, match="a bound of d, s, t, which no operand has together"):
+        checked_workload(tied)
+
+
+def test_unmade_elements_are_not_read_through_a_view() -> None:
+    seen = CAUSAL.replace("  y: output", "  z: activation [24, 25] view s offset 0 strides [25, 1]\n  y: output")
+    with pytest.raises(ModelError, match="reads all of 'z', of which the bounds of 'scores' leave elements unmade"):
+        checked_workload(seen.replace("a = s(s, t)", "a = z(s, t)"))
+
+
+@pytest.mark.parametrize("chip", ["mtia_v2i", "simba_chiplet"])
+def test_a_sum_that_is_spread_over_cores_begins_on_each(chip: str) -> None:
+    """Its tiles are whole: a core's first keys may be behind all that its rows see."""
+    text = CAUSAL.split("- name: scores", maxsplit=1)[0] + "- name: context" + CAUSAL.split("- name: context")[1]
+    text = text.replace("s: activation [24, 25]", "s: input [512, 512]").replace("25, 12]", "512, 64]")
+    text = text.replace("24, 12]", "512, 64]").replace("{s: 24, t: 25, e: 12}", "{s: 512, t: 512, e: 64}")
+    architecture = load_chip(chip)
+    made = compile_model(checked_workload(text), architecture)
+    check(made.program, architecture)
+
+
+@pytest.mark.parametrize("after", ["Tanh", "Neg", "Sub"])
+def test_a_mask_behind_which_something_is_computed_stays(tmp_path: Path, after: str) -> None:
+    """tanh(-inf) is -1, and a number minus what is hidden is the largest of all."""
+    made = BoundedAttention(1, 12, 12, 4, 4, Band(0), "add")
+    proto = onnx.load(made.save(tmp_path / "model.onnx"))
+    softmax = next(node for node in proto.graph.node if node.op_type == "Softmax")
+    proto.graph.initializer.append(numpy_helper.from_array(np.float32(2), "two"))
+    reads = ["two", softmax.input[0]] if after == "Sub" else [softmax.input[0]]
+    at = list(proto.graph.node).index(softmax)
+    proto.graph.node.insert(at, helper.make_node(after, reads, ["late"]))
+    softmax.input[0] = "late"
+    onnx.save(proto, tmp_path / "model.onnx")
+    found = load_model(str(tmp_path / "model.onnx"))
+    assert found.macs == found.macs_dense
+
+
+@pytest.mark.parametrize("window", [8, 64])
+def test_bounds_of_windows_are_not_undercut(window: int) -> None:
+    """Rows and keys trim one another: of the box little more than the window is left, and is expected."""
+    scores = CAUSAL.split("- name: context", maxsplit=1)[0].replace("s: activation [24, 25]", "s: output [1024, 1024]")
+    text = scores.replace("[24, 16]", "[1024, 16]").replace("[25, 16]", "[1024, 16]").replace("d: 16}", "d: 16}")
+    text = text.replace("  v: input [25, 12]\n  y: output [24, 12]\n", "").replace(
+        "{s: 24, t: 25,", "{s: 1024, t: 1024,"
+    )
+    text = text.replace('["t <= s + 1"]', f'["t <= s", "t > s - {window}"]')
+    chip = small_chip(1 << 14, 1 << 14, rows=16, cols=16, dram_rate=None, banks=1 << 14)
+    made = compile_model(checked_workload(text), chip)
+    cycles = simulate(made.program, chip).total_ps // 1000
+    (mapping,) = made.mapping.layers
+    assert mapping.bound_cycles <= cycles
+    assert 0.5 * cycles < mapping.expected_cycles < 1.5 * cycles
+
+
 @pytest.mark.parametrize(
     ("made", "band"),
     [
@@ -156,6 +216,7 @@ def test_the_machine_counts_what_takes_part() -> None:
         (lambda: np.tri(5, 9, 4), Band(4)),
         (lambda: np.tri(5, 9, 4) - np.tri(5, 9, 1), Band(4, 3)),
         (lambda: np.ones((5, 5)), None),
+        (lambda: np.arange(9)[None] > 3, Band(8, 5)),
         (lambda: np.tri(5, 5, -1), None),
         (lambda: np.tri(5, 5)[::-1], None),
         (lambda: np.eye(5) + np.tri(5, 5, -2), None),

@@ -1,5 +1,7 @@
 """Takes masks away that are bands: what they hide is a bound of the layers around, and is not computed at all.
 
+They stand right before the softmax: a function behind a mask may show what the mask has hidden.
+
 Exporters store a mask of attention, or compute it from positions: 0 or true where a row of queries sees a key, minus
 infinity or a very low number elsewhere. Where every row sees the keys up to its own and, perhaps, no further back than
 a window, the nodes from the product that makes the scores to the one that reads their shares say so instead (see
@@ -77,8 +79,8 @@ class _Scores:
         bands: set[Band] = set()
         at = _made_alone(producers, softmax.inputs[0])
         while at is not None and at.op != "MatMul":
-            masked = masks.of(producers, at)
-            if masked is None:
+            masked = masks.of(producers, at) if len(found.between) == 1 else None
+            if masked is None:  # what is hidden above it need not be hidden below
                 masked = _passed(producers, at), None
                 found.between.append(at)
             elif masked[1] is not None:
@@ -198,9 +200,7 @@ def band_in(seen: Array) -> Band | None:
     first = int(seen[-1].argmax())
     last = keys - 1 - seen[:, ::-1].argmax(axis=1)
     ends = np.flatnonzero(last < keys - 1)
-    if len(ends) == 0:
-        return None  # no row ends before the last key: not told how far each sees
-    past = int(last[ends[0]] - ends[0])
+    past = int(last[ends[0]] - ends[0]) if len(ends) else keys - 1  # each may see all up to the last key
     if past < 0:
         return None
     band = Band(past, rows - 1 + past - first + 1 if first else 0)

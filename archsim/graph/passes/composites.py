@@ -151,17 +151,18 @@ class _Search:
         if len(readers) != 1 or not self._is_weighed(readers[0]) or len(sides) != 2 or None in sides:
             return None
         makers = [side for side in sides if side is not None]
-        sources = {maker.inputs[0] for maker, _, _ in makers}
-        if len(sources) != 1 or [active for _, _, active in makers].count(True) != 1:
+        if len({maker.inputs[0] for maker, *_ in makers}) != 1 or [side[2] for side in makers].count(True) != 1:
             return None
-        passed = {name for _, names, _ in makers for name in names}
-        return {node.name, readers[0].name, *passed, *(maker.name for maker, _, _ in makers)}
+        if makers[0][3] == makers[1][3]:  # of one value: an activation that is written out, x times a function of x
+            return None
+        passed = {name for _, names, *_ in makers for name in names}
+        return {node.name, readers[0].name, *passed, *(maker.name for maker, *_ in makers)}
 
-    def _weighed(self, name: str) -> tuple[GraphNode, set[str], bool] | None:
-        """The product with weights that a value comes from by views and activations, these, and whether there are any
-        activations."""
+    def _weighed(self, name: str) -> tuple[GraphNode, set[str], bool, str] | None:
+        """The product with weights that a value comes from by views and activations, these, whether there are any
+        activations, and what is activated: the product's result, or the view of it that is a part of it."""
         passed: set[str] = set()
-        active = False
+        active, part = False, name
         while (node := self.makers.get(name)) is not None and not self._is_weighed(node):
             family = find(node.op)
             if family is None or not (family.result == "view" or self._activates(node)):
@@ -169,9 +170,10 @@ class _Search:
             active = active or self._activates(node)
             passed.add(node.name)
             name = node.inputs[0]
+            part = name if self._activates(node) else part
         if node is None:
             return None
-        return node, passed, active or any(self._activates(other) for other in node.fused)
+        return node, passed, active or any(self._activates(other) for other in node.fused), part
 
     def _activates(self, node: GraphNode) -> bool:
         """Whether a node is a function of one value, and no scale or shift."""

@@ -21,6 +21,12 @@ def check_bounds(layer: Layer) -> None:
             if dim not in layer.dims:
                 known = ", ".join(layer.dims)
                 raise ModelError(f"{where}: a bound of no dim '{dim}'{nearest(dim, layer.dims)}; there are: {known}")
+        operands = [{dim for axis in each.axes for dim, _ in axis.terms} for each in (*layer.inputs, layer.output)]
+        if not any(bound.dims <= dims for dims in operands):
+            raise ModelError(
+                f"{where}: a bound of {', '.join(sorted(bound.dims))}, which no operand has together; allowed the dims "
+                "of one operand"
+            )
         steps = [abs(step) * layer.dims[dim] for dim, step in bound.axis.terms]
         if not bound.axis.terms or abs(bound.axis.offset) + sum(steps) >= MOST_OFFSET:
             raise ModelError(f"{where}: a bound without a dim, or beyond 2^40")
@@ -30,19 +36,26 @@ def check_bounds(layer: Layer) -> None:
 
 
 def check_ragged(workload: Workload) -> None:
-    """Raise ModelError for a layer that reads elements which the bounds of their maker leave unmade."""
-    made: dict[str, tuple[Layer, list[Along]]] = {}
+    """Raise ModelError for a layer that reads elements which the bounds of their maker leave unmade. What reads them
+    through another view than they were made by has no bounds in common with their maker."""
+    made: dict[str, tuple[str, Layer, list[Along]]] = {}
     for layer in workload.layers:
         for operand in layer.inputs:
-            maker, wanted = made.get(operand.tensor, (layer, []))
-            here = list(_along(layer, operand)) if wanted else []
+            name, maker, wanted = made.get(_base(workload, operand.tensor), ("", layer, []))
+            here = list(_along(layer, operand)) if name == operand.tensor else []
             if any(not _implied(bound, here) for bound in wanted):
                 raise ModelError(
                     f"layer '{layer.name}' ({layer.op}) reads all of '{operand.tensor}', of which the bounds of "
                     f"'{maker.name}' leave elements unmade; state the same bounds here"
                 )
         if layer.is_ragged:
-            made[layer.output.tensor] = layer, list(_along(layer, layer.output))
+            name = layer.output.tensor
+            made[_base(workload, name)] = name, layer, list(_along(layer, layer.output))
+
+
+def _base(workload: Workload, name: str) -> str:
+    view = workload.tensors[name].view
+    return name if view is None else view.base
 
 
 def _implied(bound: Along, given: list[Along]) -> bool:
