@@ -17,6 +17,8 @@ from archsim.graph.numeric.constants import Constants, inputs_of
 from archsim.ir.graph import Graph
 from archsim.ir.indices import Indices
 from archsim.lab.run.job import Job, build
+from archsim.lab.sweep.points import DesignPoint
+from archsim.lab.sweep.row_keys import RowKeys
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import VerifyOptions
 from archsim.spec.load import load
@@ -222,3 +224,13 @@ def test_runs_with_other_rows_in_a_file_differ_in_what_was_asked(
         assert {**first, "traces_sha256": ""} == {**other, "traces_sha256": ""}
         assert first["traces_sha256"] != other["traces_sha256"]
     assert plain[0] == plain[1] and "traces_sha256" not in plain[0]
+
+
+def test_a_sweep_runs_other_rows_in_a_file_again(tmp_path: Path) -> None:
+    trace, path, keys = tmp_path / "rows.txt", written(tmp_path), RowKeys(load("edge_npu"))
+    found = set[str]()
+    for row in (0, 6, 6):
+        trace.write_text(f"1 {row} {row} 3 4 5\n")
+        model = load_model(path, parameters={"trace": str(trace)})
+        found.add(keys.of(DesignPoint(0, {}), model, "m", "fast"))
+    assert len(found) == 2

@@ -100,6 +100,23 @@ dtype: int8
     assert found.models[0].label == "conv_pair(batch=2, seq=8)"
 
 
+@pytest.mark.parametrize(
+    ("stated", "read_as"), [("zipf", "zipf"), ("1.05", 1.05), ("3", 3), ("a/rows.txt", "a/rows.txt")]
+)
+def test_parameters_are_sizes_numbers_and_words(stated: str, read_as: object) -> None:
+    text = SWEEP.replace("models: [conv_pair]", f"models: [{{model: conv_pair, parameters: {{alpha: {stated}}}}}]")
+    assert text != SWEEP
+    model = read(text, "sweep.yaml").models[0]
+    assert model.parameters == {"alpha": read_as} and model.label == f"conv_pair(alpha={read_as})"
+
+
+@pytest.mark.parametrize("stated", ["-1", "-1.5", "true", "''", "[1]"])
+def test_other_parameters_are_refused(stated: str) -> None:
+    text = SWEEP.replace("models: [conv_pair]", f"models: [{{model: conv_pair, parameters: {{alpha: {stated}}}}}]")
+    with pytest.raises(ConfigError, match=r"sweep.yaml:.*parameters.alpha: found .*; allowed a number from 0 on"):
+        read(text, "sweep.yaml")
+
+
 def test_points_are_all_choices_with_zipped_axes_together() -> None:
     sweep = read(SWEEP)
     grid = SweepGrid(sweep)

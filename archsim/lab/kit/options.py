@@ -91,14 +91,22 @@ def parse_parameters(texts: Iterable[str]) -> dict[str, int | float | str]:
     a model; raises ConfigError for another form."""
     found: dict[str, int | float | str] = {}
     for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        number = _number(value)
-        if not name or not equals or not value or not value.isprintable() or (number is not None and number < 0):
+        name, equals, stated = (part.strip() for part in text.partition("="))
+        value = parameter_value(stated)
+        if not name or not equals or value is None:
             raise ConfigError(f"--parameter: found '{text}'; allowed NAME=NUMBER such as seq=128, or a word")
         if name in found:
             raise ConfigError(f"--parameter {name}: given twice; allowed once")
-        found[name] = value if number is None else number
+        found[name] = value
     return found
+
+
+def parameter_value(text: str) -> int | float | str | None:
+    """The size, other number from 0 or words that a text is; None for none of these."""
+    number = _number(text)
+    if not text or not text.isprintable() or (number is not None and number < 0):
+        return None
+    return text if number is None else number
 
 
 def _number(text: str) -> int | float | None:

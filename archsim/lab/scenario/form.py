@@ -38,7 +38,7 @@ class FrameStream:
     deadline_ps: Fraction
     offset_ps: int = 0
     batch: int | None = None
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
     dtype: str | None = None
     place: str = field(default="", compare=False)  # where the file names the model
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from archsim.base import units
 from archsim.base.errors import ConfigError
-from archsim.lab.kit.options import parse_dtypes
+from archsim.lab.kit.options import parameter_value, parse_dtypes
 from archsim.lab.scenario.words import PREEMPTS, RESERVED, SCENARIO
 from archsim.spec import json_forms as j
 from archsim.spec import value_domains as d
@@ -54,7 +55,23 @@ def settings() -> d.Domain:
 
 
 Model = Annotated[str, d.text("the name of a model, or a path")]
-Parameters = dict[Annotated[str, d.name()], Annotated[int, d.count(0, 2**48)]]
+
+
+def parameter() -> d.Domain:
+    """A size, another number or a word, as ``--parameter`` takes them."""
+    allowed = "a number from 0 on, or a word"
+
+    def convert(value: object) -> int | float | str:
+        is_plain = isinstance(value, int | float | Decimal | str) and not isinstance(value, bool)
+        found = parameter_value(str(value).strip()) if is_plain else None
+        if found is None:
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return found
+
+    return d.Domain(allowed, convert, j.any_of({"type": "number", "minimum": 0}, j.text()))
+
+
+Parameters = dict[Annotated[str, d.name()], Annotated[int | float | str, parameter()]]
 Batch = Annotated[int, d.count(1, 2**20)]
 _DUE = d.amount(units.TIME, "0 s", "3600 s", positive=True)
 
@@ -69,7 +86,7 @@ class Stream(Section):
     deadline: Annotated[Fraction, _DUE] | None = Field(None, description="from a frame's release; the next frame's")
     offset: Annotated[int, d.whole(units.TIME, "0 s", "3600 s")] = Field(0, description="of the first frame's release")
     batch: Batch | None = Field(None, description="samples of a frame; as the model states")
-    parameters: Parameters = Field({}, description="parameters of a workload file")
+    parameters: Parameters = Field({}, description="parameters of the model")
     dtype: Annotated[str, dtypes()] | None = Field(None, description="number formats; the chip's")
     source: Source | None = Field(None, description="where rate and model come from")
 

@@ -108,11 +108,11 @@ class SweepGoal:
 
 @dataclass(frozen=True, slots=True)
 class SweepModel:
-    """A model by name or path; ``batch`` None as it states; ``parameters`` of a workload file."""
+    """A model by name or path; ``batch`` None as it states; ``parameters`` of it."""
 
     model: str
     batch: int | None = None
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from archsim.base.caches import code_sha256
 from archsim.base.registry import TABLES, plugins_sha256
 from archsim.ir.workload import Workload
+from archsim.lab.run.job import traces_sha256
 from archsim.lab.scenario.find import LoadedScenario
 from archsim.lab.sweep.points import DesignPoint
 from archsim.spec.architecture import Architecture
@@ -23,12 +24,20 @@ class RowKeys:
 
     def __init__(self, chip: Architecture, *options: object) -> None:
         self._all = (chip.sha256, *options, code_sha256(CODE), _tables_sha256(), *_plugins())
+        self._known: dict[int, tuple[Workload | LoadedScenario, str]] = {}
 
     def of(self, point: DesignPoint, workload: Workload | LoadedScenario, model: str, fidelity: str) -> str:
         """The key of a model, or a scenario, on a point at a fidelity."""
         values = sorted((key, str(value)) for key, value in point.values.items())
-        what = (*self._all, values, workload.sha256, model, fidelity)
+        what = (*self._all, values, workload.sha256, self._traces(workload), model, fidelity)
         return hashlib.sha256(json.dumps(what, default=str).encode()).hexdigest()[:32]
+
+    def _traces(self, workload: Workload | LoadedScenario) -> str:
+        """Of the rows that models look up by traces, which their own files need not hold."""
+        if id(workload) not in self._known:
+            models = workload.workloads.values() if isinstance(workload, LoadedScenario) else (workload,)
+            self._known[id(workload)] = workload, " ".join(map(traces_sha256, models))
+        return self._known[id(workload)][1]
 
 
 def version() -> str:

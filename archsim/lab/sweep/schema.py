@@ -76,7 +76,7 @@ class Asked(Section):
 
     model: Model = Field(description="name of a model or scenario, or a path relative to this file")
     batch: Batch | None = Field(None, description="samples of a run; as the model states")
-    parameters: Parameters = Field({}, description="parameters of a workload file")
+    parameters: Parameters = Field({}, description="parameters of the model")
 
 
 class Search(Section):

@@ -110,7 +110,7 @@ def _scenario(name: str) -> LoadedScenario:
 
 
 @lru_cache(maxsize=8)
-def _loaded(model: str, batch: int | None, parameters: tuple[tuple[str, int], ...]) -> Workload:
+def _loaded(model: str, batch: int | None, parameters: tuple[tuple[str, int | float | str], ...]) -> Workload:
     from archsim.frontend.load import load_model
 
     return load_model(model, batch=batch, parameters=dict(parameters) or None)
