@@ -131,7 +131,7 @@ def test_the_documented_example_loads(tmp_path: Path) -> None:
     workload = load_model(write(tmp_path, "\n".join(lines)))
     assert [layer.op for layer in workload.layers] == [
         *("Conv", "Conv", "GlobalAveragePool", "Einsum"),
-        *("Einsum", "Einsum", "Add") * 2,
+        *("Einsum", "Einsum") * 2,  # the second of which adds
         "Einsum",
     ]
 
