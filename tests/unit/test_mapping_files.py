@@ -93,7 +93,7 @@ EDITS = [
     ("  resident: [out]\n", "", "operand 'out' stays on chip (tensor 'stem') but is not among"),
     ("- stem in l1 at 2012896", "- stom in l1 at 2012896", "no tensor 'stom' with storage of its own"),
     ("- stem in l1 at 2012896", "- stem in l1 at 2012897", "allowed multiples of its word"),
-    ("- stem in l1 at 2012896", "- stem in l1 at 1737120", "another tensor lies there at the same time"),
+    ("- stem in l1 at 2012896", "- stem in l1 at 1967200", "another tensor lies there at the same time"),
     ("bytes 84240", "bytes 84241", "84,241 bytes; it has 84,240"),
     ("layers 0 to 1", "layers 0 to 2", "layers 0 to 2; it lives from 0 to 1"),
     ("- eye in dram at 0 ", "- eye in dram at 32 ", "allowed multiples of 64 bytes"),
