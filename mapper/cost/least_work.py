@@ -7,27 +7,42 @@ from dataclasses import replace
 
 import numpy as np
 
-from mapper.cost.chip_rates import ChipCosts
+from archsim.facts.vector_cost import vector_cycles
+from mapper.cost.chip_rates import ChipCosts, drain_steps
 from mapper.cost.grid import Flow
 from mapper.cost.unit_cycles import Work
+from mapper.problem.operands import OUT
 from mapper.problem.problem import Problem
 
 
 def least_work(problem: Problem, chip: ChipCosts, done: Work) -> Work:
-    """What no core can do with less: its share of the multiply-accumulates inside the bounds, all at the peak of the
-    array. Tiles that bounds cut take whole folds, of which a sum over tiles is no bound."""
-    array = next((part for part in chip.architecture.arrays if part.name == problem.unit), None)
+    """What no core can do with less: its share of the points inside the bounds, as multiply-accumulates all at the peak
+    of the array, or in full lanes of the vector unit. Tiles that bounds cut take whole folds, of which a sum over tiles
+    is no bound."""
     none = np.zeros(done.array_total.shape)
-    edge = dict.fromkeys(done.edge, none)
-    least = none
-    if array is not None:
-        slots = array.rows * array.cols * array.rate(problem.operand("a").dtype, problem.operand("b").dtype)
-        cores = problem.spread.cores if problem.spread is not None else 1
-        least = none + problem.layer.macs / (float(slots) * cores * chip.scale(array))
+    cores = problem.spread.cores if problem.spread is not None else 1
+    on_array, in_lanes = none, none
+    if problem.engine == "array":
+        on_array = none + _on_array(problem, chip) / cores
+    elif problem.engine == "vector" and not problem.accumulates:
+        in_lanes = none + _in_lanes(problem, chip, problem.layer.points // cores)
     return replace(
-        done, array_total=least, array_first=none, array_last=none, vector_total=none, vector_first=none,
-        vector_last=none, edge=edge,
+        done, array_total=on_array, array_first=none, array_last=none, vector_total=in_lanes, vector_first=none,
+        vector_last=none, edge=dict.fromkeys(done.edge, none),
     )  # fmt: skip
+
+
+def _on_array(problem: Problem, chip: ChipCosts) -> float:
+    array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
+    slots = array.rows * array.cols * array.rate(problem.operand("a").dtype, problem.operand("b").dtype)
+    return problem.layer.macs / (float(slots) * chip.scale(array))
+
+
+def _in_lanes(problem: Problem, chip: ChipCosts, points: int) -> float:
+    unit = next(part for part in chip.architecture.vectors if part.name == problem.vector)
+    passes, slow, _ = drain_steps(problem.layer)
+    lanes = unit.lane_count(problem.operand(OUT).dtype)
+    return vector_cycles(points, lanes, passes, unit.slow_cycles(slow), 0) / chip.scale(unit)
 
 
 def least_flows(problem: Problem, flows: Mapping[str, Flow]) -> dict[str, Flow]:
