@@ -106,10 +106,15 @@ class Guard:
 class Bound:
     """Points of a layer's dims take part only where ``axis`` is 0 or more: causal t <= s + past is -t + s + past >= 0.
 
-    A point outside is in no sum, counts as minus infinity for a softmax and is nothing that a result holds.
+    A point outside is in no sum, counts as minus infinity for a softmax and is nothing that a result holds. Its terms
+    stand by the names of their dims.
     """
 
     axis: Axis
+
+    def __post_init__(self) -> None:
+        """Equal bounds are equal however they were written."""
+        object.__setattr__(self, "axis", Axis(tuple(sorted(self.axis.terms)), self.axis.offset))
 
     @property
     def dims(self) -> frozenset[str]:

@@ -120,7 +120,7 @@ def test_a_program_says_what_takes_part() -> None:
     assert again == made
     check(again, chip)
     with pytest.raises(ProgramError, match="a guard ties extents that no operand has together"):
-        check(parse_program(text.replace("guard (-t+s:", "guard (-t+s+d:", 1)), chip)
+        check(parse_program(text.replace("guard (s-t:", "guard (s-t+d:", 1)), chip)
 
 
 @pytest.mark.parametrize("numbers", ["float64", "exact"])

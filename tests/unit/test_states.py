@@ -143,8 +143,11 @@ def test_what_a_state_does_not_have_is_refused(graph: Graph, message: str) -> No
 
 
 def test_infinity_reads_back() -> None:
-    """The causal line of several queries selects minus infinity."""
+    """As what a mask that is an operand selects, minus infinity is a number of a function."""
     workload = workload_of(decode(2, 3))
-    (where,) = (layer for layer in workload.layers if layer.op == "Where")
-    assert -np.inf in where.steps[0].functions[0].operands
+    (at,) = (at for at, layer in enumerate(workload.layers) if layer.op == "Softmax")
+    softmax = workload.layers[at]
+    function = replace(softmax.steps[0].functions[0], operands=(-np.inf,))
+    masked = replace(softmax, steps=(replace(softmax.steps[0], functions=(function,)), *softmax.steps[1:]))
+    workload = replace(workload, layers=(*workload.layers[:at], masked, *workload.layers[at + 1 :]))
     assert workload_from_yaml(workload_to_yaml(workload)) == workload
