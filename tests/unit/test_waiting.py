@@ -59,14 +59,27 @@ def test_a_queue_of_one_operand_has_nobody_to_wait_for() -> None:
     assert float(starved(_work(600, 40, 600), moved, [queue])) == 0
 
 
-@pytest.mark.parametrize(("model", "most"), [("squeezenet", 0.01), ("bert_base_block", 0.02)])
-def test_layers_of_a_chip_with_one_queue_take_what_is_expected(model: str, most: float) -> None:
+RESIDUAL = "what a drain waits for of the residual that it adds is in no forecast yet: 1.6 % of a block of BERT"
+
+
+@pytest.mark.parametrize("model", ["squeezenet", "bert_base_block"])
+def test_most_layers_of_a_chip_with_one_queue_take_what_is_expected(model: str) -> None:
     """A memory that serves one transfer after the other, for all operands: weights stand before inputs, and results
-    behind both. What a drain waits for of the tile that it adds no forecast knows yet: 1.6 % of a block of BERT."""
+    behind both."""
     found = mapping_gap(Job(model, "nvdla_large", values={"dram.bandwidth": "40 GB/s"}))
     large = [row for row in found.layers if row.alone_cycles >= 10_000]
     off = sorted(abs(row.off) / row.alone_cycles for row in large)
     assert len(large) > 8 and off[len(off) // 2] <= 0.01
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["squeezenet", pytest.param("bert_base_block", marks=pytest.mark.xfail(reason=RESIDUAL, strict=True))],
+)
+def test_layers_of_a_chip_with_one_queue_take_together_what_is_expected(model: str) -> None:
+    """The same of their sum."""
+    found = mapping_gap(Job(model, "nvdla_large", values={"dram.bandwidth": "40 GB/s"}))
+    large = [row for row in found.layers if row.alone_cycles >= 10_000]
     assert sum(row.alone_cycles for row in large) == pytest.approx(
-        sum(row.expected_alone_cycles for row in large), rel=most
+        sum(row.expected_alone_cycles for row in large), rel=0.01
     )
