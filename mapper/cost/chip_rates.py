@@ -26,6 +26,7 @@ from mapper.problem.problem import nest_of
 FOLDED = 512  # nests on arrays that are remembered
 STREAMS = ("a", "b", "acc_read", "acc_write")
 Extents = tuple[tuple[str, int], ...]
+Shares = tuple[tuple[int, tuple[tuple[int, float], ...]], ...]
 FoldFunction = Callable[[Extents], tuple[int, ...]]
 
 
@@ -47,8 +48,9 @@ class Outer:
     Peak bytes per second, least seconds that a read or write adds to its beats, granule of transfers in bytes, and
     seconds that a move takes more which finds other rows open; bytes of a row of a channel (0: it has none), channels.
     ``shares``: what is left of the peak, by streams under way at a time (ascending) and bytes of their contiguous runs
-    (ascending); none where it is not known. ``engine_bytes_per_s``: what one engine can ask for, through one port.
-    ``rates``: of regions by their pattern; None where they go at the peak.
+    (ascending); none where it is not known; ``aligned``: of streams that lie multiples of ``period_bytes`` apart, so
+    that each meets the others in the same banks at every instant. ``engine_bytes_per_s``: what one engine can ask for,
+    through one port. ``rates``: of regions by their pattern; None where they go at the peak.
     """
 
     peak_bytes_per_s: float
@@ -58,7 +60,9 @@ class Outer:
     row_s: float = 0.0
     row_bytes: int = 0
     channels: int = 1
-    shares: tuple[tuple[int, tuple[tuple[int, float], ...]], ...] = ()
+    shares: Shares = ()
+    aligned: Shares = ()
+    period_bytes: int = 0
     engine_bytes_per_s: float = inf
     rates: StreamRates | None = None
 
@@ -68,21 +72,24 @@ class Outer:
             return 0
         return max(-(-size_bytes // self.row_bytes), min(self.channels, -(-size_bytes // self.burst_bytes)))
 
-    def streams(self, size_bytes: float = inf, run_bytes: float = inf) -> int:
-        """Transfers of so many bytes each, in contiguous runs, at a time that move most; two or more so that one begins
-        while another ends.
+    def streams(self, size_bytes: float = inf, run_bytes: float = inf, apart_bytes: int = 0) -> int:
+        """Transfers of so many bytes each, in contiguous runs, so far apart (0: anywhere), at a time that move most.
 
         A crowd leaves a share of the peak, and each of them waits for its first beat. 0: not known.
         """
         idle_bytes = (self.read_latency_s + self.row_s) * self.peak_bytes_per_s
-        crowds = [n for n, _ in self.shares if n > 1]
-        several = {n: float(self.share(n, run_bytes)) / (1 + idle_bytes / (n * size_bytes)) for n in crowds}
-        return max(several, key=lambda n: (several[n], -n), default=0)
+        found = {
+            n: float(self.share(n, run_bytes, apart_bytes)) / (1 + idle_bytes / (n * size_bytes))
+            for n, _ in self.shares
+        }
+        return max(found, key=lambda n: (found[n], -n), default=0)
 
-    def share(self, streams: int, run_bytes: Reals | float = inf) -> Reals:
-        """What so many streams of contiguous runs leave of the peak; of other lengths than were measured what lies
-        between, or is nearest."""
-        level = max((row for row in self.shares if row[0] <= streams), default=self.shares[0])[1]
+    def share(self, streams: int, run_bytes: Reals | float = inf, apart_bytes: int = 0) -> Reals:
+        """What so many streams of contiguous runs, so far apart (0: anywhere), leave of the peak; of other lengths than
+        were measured what lies between, or is nearest."""
+        meet = apart_bytes and self.aligned and apart_bytes % self.period_bytes == 0
+        shares = self.aligned if meet else self.shares
+        level = max((row for row in shares if row[0] <= streams), default=shares[0])[1]
         sizes = np.log2([size for size, _ in level])
         return np.asarray(np.interp(np.log2(run_bytes), sizes, [share for _, share in level]))
 

@@ -2,13 +2,15 @@
 
 Streams of several engines close each other's rows, and runs that are shorter than the rows of all channels meet in few
 banks. So bytes take as long as they were measured to take with as many streams as an operand has different tiles at a
-time. What DRAM serves last is still to be worked on, and the last results are still to be written.
+time, as far apart as these are. What DRAM serves last is still to be worked on, and the last results are still to be
+written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +49,11 @@ def slowdown(chip: ChipCosts, problem: Problem, plan: OperandPlan, run: Reals | 
     known = chip.outer.get(plan.home)
     if known is None or not known.shares:
         return np.ones(())
-    streams = problem.copies(plan)
+    streams, apart = problem.copies(plan), problem.apart_bytes(plan)
     if in_turns(problem, plan):
-        streams = min(streams, known.streams())
-    if run is None:
-        return np.asarray(1.0 / known.share(streams))
-    found: Reals = 1.0 / known.share(streams, np.where(run > 0, run * plan.element_bytes, np.inf))
+        streams = min(streams, known.streams(apart_bytes=apart))
+    lengths = inf if run is None else np.where(run > 0, run * plan.element_bytes, inf)
+    found: Reals = 1.0 / known.share(streams, lengths, apart)
     return found
 
 
@@ -80,10 +81,10 @@ def brought_before(chip: ChipCosts, problem: Problem, flows: Mapping[str, Flow])
     return found
 
 
-def behind(problem: Problem, flows: Mapping[str, Flow], work: Reals) -> Reals:
-    """Cycles of ``work`` that are left when DRAM has served the last tile, of the most finely cut operand; none where
-    all that it serves can be there before."""
-    loads = [plan for plan in problem.loads if not plan.beyond]
+def behind(problem: Problem, memory: str, flows: Mapping[str, Flow], work: Reals) -> Reals:
+    """Cycles of ``work`` that are left when a DRAM has served the last tile, of the most finely cut of the operands
+    that come from it; none where all that it serves can be there before."""
+    loads = [plan for plan in problem.loads if plan.home == memory]
     late = [np.where(_is_before(problem, plan, flows), 0.0, flows[plan.name].moves) for plan in loads]
     moves = reduce(np.maximum, late, np.zeros(()))
     return np.where(moves > 0, work / np.maximum(moves, 1.0), 0.0)

@@ -59,9 +59,21 @@ class Costs:
 
     @property
     def floor(self) -> float:
-        """Cycles that no cell undercuts, since its units work as long."""
+        """Cycles that no cell undercuts, since its units work as long, or DRAM at its peak."""
         busiest = np.maximum(self.done.array_total, self.done.vector_total)
-        return float(np.ceil(busiest.min() - 1e-6))
+        return float(np.ceil(max([float(busiest.min()), *self._pins.values()]) - 1e-6))
+
+    @property
+    def _pins(self) -> dict[str, float]:
+        """Cycles that each DRAM is busy at its peak, in any cell."""
+        found: dict[str, float] = {}
+        for plan in (*self.problem.loads, *self.problem.stores):
+            if not plan.cached and self.chip.architecture.memory(plan.home).kind == "dram":
+                size = float(self.flows[plan.name].touched.min()) * plan.element_bytes
+                size *= self.problem.share(plan, plan.home)
+                rate = self.chip.port_rate(plan.home, write=plan.operand == OUT)
+                found[plan.home] = found.get(plan.home, 0.0) + size / rate
+        return found
 
     @cached_property
     def cycles(self) -> Reals:
@@ -102,7 +114,8 @@ class Costs:
         counts = memory_bytes(problem, done, self.flows, off_chip)
         found = latency_terms(problem, usual, done, off_chip, counts, slow.moves, slow_vector=slow.vector)
         busiest = np.maximum(done.array_total, done.vector_total)
-        late = {name: behind(problem, off_chip, busiest) for name in found.work if name.endswith(PINS)}
+        pins = {name: name.removesuffix(PINS) for name in found.work if name.endswith(PINS)}
+        late = {name: behind(problem, memory, off_chip, busiest) for name, memory in pins.items()}
         return Terms({name: cycles + late.get(name, 0.0) for name, cycles in found.cycles.items()}, found.work)
 
     @property

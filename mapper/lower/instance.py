@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, product
+from math import prod
 from typing import NamedTuple, TypeVar
 
 from archsim.ir.program import Command, Lookup, Region, Semaphore, Token
@@ -63,8 +64,8 @@ class Cores:
         self._places = tuple(self.spread.places())
         self._sharing = {plan.name: self._shared(plan) for plan in self.problem.operands}
         self.adding = self._adding()
-        found = {plan.name: turns(frame, plan, self._leading(plan)) for plan in self.problem.loads}
-        self._turns = {name: made for name, made in found.items() if made is not None}
+        self._staged, self._turns = self._in_turns()
+        self._next: Turns | None = None  # of the layer to which this one hands its turns
         self._names = {frame.ring(plan.name): self._named(plan) for plan in self.problem.operands}
         self._ring_tokens: dict[Token, RingTokens] = {}
         self._placing = Placing(frame.vars[: frame.spread], self._places)
@@ -127,6 +128,15 @@ class Cores:
                 found[core] = made
         return found
 
+    @property
+    def stages(self) -> bool:
+        """Whether the cores bring tiles of their own into a memory that all share, which they do in turns."""
+        return bool(self._staged)
+
+    def follow(self, before: Cores) -> None:
+        """Take turns at DRAM when those of a layer ``before`` have had theirs; both stage tiles."""
+        self._turns[self._staged] = before._next = replace(self._turns[self._staged], follows=True)
+
     def turns(self) -> Iterator[Semaphore]:
         """Whose turn it is at DRAM, operand by operand."""
         for made in self._turns.values():
@@ -138,11 +148,21 @@ class Cores:
         found: dict[int, list[Command]] = {}
         for name, made in self._turns.items():
             if lane == ("load", load_channel(self.problem, self.problem.operand(name), self.frame.channels)):
+                after = self._next if name == self._staged else None
                 for core in made.first:
-                    waits = (Token(made.of(core)),)
-                    ended = Command(f"{self.frame.name}.turn_{name}", "SYNC", self.frame.name, waits=waits)
+                    waits, signals = (Token(made.of(core)),), made.handed(core, after) if after is not None else ()
+                    ended = Command(f"{self.frame.name}.turn_{name}", "SYNC", self.frame.name, "", waits, signals)
                     found.setdefault(core, []).append(ended)
         return found
+
+    def _in_turns(self) -> tuple[str, dict[str, Turns]]:
+        """How each operand's leaders load, and the largest operand that is staged, '' for none: its turns are what
+        layers hand on to one another. Turns of others, which all have at once, are none."""
+        found = {plan.name: turns(self.frame, plan, self._leading(plan)) for plan in self.problem.loads}
+        made = {name: each for name, each in found.items() if each is not None}
+        sizes = {name: prod(self.problem.operand(name).shape) for name in made}
+        staged = max(sizes, key=lambda name: sizes[name], default="")
+        return staged, {name: each for name, each in made.items() if name == staged or each.streams < len(each.leaders)}
 
     def _leading(self, plan: OperandPlan) -> list[int]:
         """The cores that bring an operand's tiles, by the number of their tile."""

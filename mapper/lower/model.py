@@ -91,6 +91,7 @@ class Lowering:
         tensors = placed = self.place(residency)
         lowered: list[LoweredLayer] = []
         frames: list[Frame | None] = []
+        staging: Cores | None = None
         queues = queue_names(self.architecture)
         for index, (layer, laid) in enumerate(zip(self.workload.layers, self.laid(mapped, placed), strict=True)):
             lowered += self._borders(index, layer, residency)
@@ -101,6 +102,10 @@ class Lowering:
             frame, rings = laid
             numbers = of_operands(frame.problem, self.base, self.options.numbers)
             cores = Cores(frame) if frame.problem.spread is not None else None
+            if cores is not None and cores.stages:
+                if staging is not None:
+                    cores.follow(staging)
+                staging = cores
             tensors += tuple(scratch(frame, cores, rings, numbers))
             declared = list(layer_rings(frame, cores, rings, queues, numbers))
             spans = layer_spans(frame, rings)

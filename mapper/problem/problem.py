@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import prod
+from math import gcd, prod
 
 from archsim.base.errors import MappingError
 from archsim.facts.dataflows import catalogue
@@ -124,6 +124,18 @@ class Problem:
             return 1
         cut = zip(self.spread.loops, self.spread.parts, strict=True)
         return prod(parts for (dim, _), parts in cut if dim in plan.dims)
+
+    def apart_bytes(self, plan: OperandPlan) -> int:
+        """What divides the distances in memory between the parts that cores have of a tensor; 0: they have the same."""
+        if self.spread is None:
+            return 0
+        cut = [(dim, tile) for dim, tile in self.spread.loops if dim in plan.dims and tile < self.layer.dims[dim]]
+        steps = [dict[str, int](axis.terms) for axis in plan.axes]
+        elements = [
+            tile * sum(step.get(dim, 0) * stride for step, stride in zip(steps, plan.strides, strict=True))
+            for dim, tile in cut
+        ]
+        return gcd(*elements) * plan.element_bytes
 
     @property
     def adders(self) -> int:

@@ -124,8 +124,8 @@ class _Ranking:
 
 
 def _settled(cells: _Cells, found: Sequence[Found], objective: str, floor: float | None = None) -> Choice:
-    """The best mapping of the cells ``found``; ``floor``: cycles that their busiest units work at least, and those of
-    others that were left out.
+    """The best mapping of the cells ``found``; ``floor``: cycles that neither they nor others that were left out
+    undercut.
 
     What is worked out for all of them leaves out collisions, so that no mapping takes less. The best of what is known
     is made and takes what it takes, until it is one that was made before: what no other promises to be.
@@ -172,7 +172,7 @@ def _promising(cells: _Cells, legal: Sequence[Found]) -> list[Found]:
 
 def _sifted(cells: _Cells, found: Sequence[Found], objective: str) -> tuple[list[Found], float | None]:
     """Of many cells those whose first figure may be alike to that of the one which promises most, as it turns out; and
-    the cycles that the busiest units of all work at least.
+    the cycles that none of all undercuts.
 
     They are worked out some at a time, since all figures of all together take gigabytes: thin products have that many,
     all of which read their weights once.

@@ -2,9 +2,9 @@
 
 A latency, an energy or their product is a forecast, and those that differ by less than ``BAND`` are as good as one
 another: the next figure decides. Cores that share a network and DRAM hold one another up, which no figure of a layer
-that is spread over them sees: what its units work is certain, what they wait is not. So of such layers latencies are
-alike that are above the least by no more than a part of the waiting in it, and energies that are near the least; among
-those fewer commands decide.
+that is spread over them sees: what its units work, and DRAM at its peak, is certain, what they wait besides is not. So
+of such layers latencies are alike that are above the least by no more than a part of the waiting in it, and energies
+that are near the least; among those fewer commands decide.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ FORECASTS = ("cycles", "energy", "cycles x energy")
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What is alike of one layer, more where it is ``spread`` over cores; ``work``: cycles that its busiest unit
-    works in any mapping."""
+    """What is alike of one layer, more where it is ``spread`` over cores; ``work``: cycles that its busiest unit, or
+    DRAM at its peak, works in any mapping."""
 
     spread: bool
     work: float = 0.0

@@ -10,6 +10,7 @@ from archsim.ir.workload import Workload
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
 from mapper.cost.chip_rates import Outer
+from mapper.problem.core_partition import spread_of
 from tests.laws.test_cores_laws import networked
 from tests.tools.agreement import assert_agreement
 from tests.tools.layers import Net, small_chip
@@ -25,13 +26,13 @@ def outer(streams: int = STREAMS) -> dict[str, Outer]:
     return {"dram": Outer(8e9, shares=shares)}
 
 
-def most_at_once(activity: Activity, name: str) -> int:
-    """Commands of a name that are under way together at most."""
+def most_at_once(activity: Activity, *names: str) -> int:
+    """Commands of some names that are under way together at most."""
     events = [
         (at, step)
         for records in activity.records.values()
         for record in records
-        if record.name == name
+        if record.name in names
         for at, step in ((record.start_ps, 1), (record.end_ps, -1))
     ]
     most = now = 0
@@ -75,6 +76,32 @@ def test_no_more_cores_stage_at_once_than_dram_serves_best(streams: int) -> None
         staged = [name for name in names if name.endswith("@l2") and ".load_" in name]
         found[turns] = max(most_at_once(activity, name) for name in staged)
     assert found[True] == streams < found[False]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_layers_hand_their_turns_on(seed: int) -> None:
+    """Weights of a later layer are staged as those of the one before end, no more at a time over both than of one."""
+    net = Net(np.random.default_rng(seed))
+    workload = net.done(net.gemm("one", 64, 96, 8), net.gemm("two", 64, 128, 8))
+    chip = networked(small_chip(1 << 10, 1 << 10, stages=(("l2", 1 << 13, ALL),)), "mesh", (4, 4))
+    compiled = compile_model(workload, chip, Options(outer=outer()))
+    assert_agreement(net, workload, chip, compiled, seed)
+    activity = simulate(compiled.program, chip)
+    assert most_at_once(activity, "gemm_one.load_b@l2", "gemm_two.load_b@l2") == STREAMS
+
+
+@pytest.mark.parametrize("tile", [16, 32, 64])
+def test_parts_of_cores_are_as_far_apart_as_they_are_large(tile: int) -> None:
+    """In bytes of the tensor: of a product's b, whose rows lie one behind the other, so many rows; what all cores have
+    is nowhere else."""
+    net = Net(np.random.default_rng(1))
+    workload = net.done(net.gemm("y", 64, 64, 8))
+    chip = networked(small_chip(1 << 10, 1 << 10, stages=(("l2", 1 << 13, ALL),)), "mesh", (4, 4))
+    frame = compile_model(workload, chip, Options(outer=outer())).frames[0]
+    assert frame is not None
+    problem = frame.problem.of_core(spread_of(frame.problem, chip, [("n", tile)]))
+    found = {plan.operand: problem.apart_bytes(plan) for plan in problem.loads if not plan.beyond}
+    assert found == {"a": 0, "b": tile * 8 * problem.operand("b").element_bytes if tile < 64 else 0}
 
 
 def test_turns_are_declared_where_there_are_more_cores_than_streams() -> None:

@@ -3,7 +3,8 @@
 The compiler does not see the machine's parts, so the lab reads the timings and hands these over. The latency is the
 column access of an open row (CL, CWL), the least that any access takes, so that bounds stay bounds. What a move takes
 that finds another row open is told beside it, and of a chip with several cores what is left of the peak when
-several engines read at a time, refreshes included, as measured on the exact model: mappings are ranked by these. Where
+several engines read at a time, refreshes included, as measured on the exact model: anywhere, and so far apart that they
+are in the same bank at every instant. Mappings are ranked by these. Where
 engines or ports offer so many requests a cycle, the rate of the memory is what all of them offer, if that is less, and
 that of one engine what it offers through one port.
 """
@@ -45,11 +46,14 @@ def _outer(part: Memory, architecture: Architecture) -> Outer | None:
     device = dram.device
     read_s, write_s = device.read_latency / device.clock_hz, device.write_latency / device.clock_hz
     row_s = device.row_cycles / device.clock_hz
-    shares = _shares(part, dram, architecture.cores) if architecture.cores > 1 else ()
+    period = dram.channels * device.columns * device.all_banks * device.burst_bytes
+    anywhere, aligned = (
+        _shares(part, dram, architecture.cores, apart) if architecture.cores > 1 else () for apart in (0, period)
+    )
     row_bytes = device.columns * device.burst_bytes
     peak = min([float(dram.peak_bytes_per_s), *_offered(part, architecture, device)])
     return Outer(
-        peak, read_s, write_s, device.burst_bytes, row_s, row_bytes, dram.channels, shares,
+        peak, read_s, write_s, device.burst_bytes, row_s, row_bytes, dram.channels, anywhere, aligned, period,
         min(_of_engine(architecture, device), _of_port(part, device)),
         SampledRates(dram, part.control, architecture.dma),
     )  # fmt: skip
@@ -82,12 +86,13 @@ def device_of(part: Memory) -> DramMemory:
     return catalogue.dram(part.standard, part.speed_mts, part.width_bits, part.channels, part.capacity_bytes)
 
 
-def _shares(part: Memory, dram: DramMemory, cores: int) -> Shares:
-    """What is left of the peak by streams, up to one for each core, and run, up to where the next one begins."""
+def _shares(part: Memory, dram: DramMemory, cores: int, apart: int) -> Shares:
+    """What is left of the peak by streams, up to one for each core, and run, up to where the next one begins; the
+    streams lie ``apart`` bytes from one another (0: anywhere)."""
     from archsim.memory.dram.sampling import CROWDS
 
     device, sampler = dram.device, sampler_of(dram, part.control)
     most = dram.channels * device.columns * device.groups * device.burst_bytes // RUNS_TOGETHER
     runs = [device.burst_bytes << bit for bit in range(0, (most // device.burst_bytes).bit_length(), RUN_STEP)]
     streams = [1, *(crowd for crowd in reversed(CROWDS) if crowd <= cores)]
-    return tuple((n, tuple((run, float(sampler.share(n, run, most))) for run in runs)) for n in streams)
+    return tuple((n, tuple((run, float(sampler.share(n, run, most, apart))) for run in runs)) for n in streams)

@@ -20,7 +20,8 @@ class TransferPattern(NamedTuple):
     """What decides the rate of a transfer. ``follows``: it goes on where another one has ended.
 
     ``outstanding``: as of a Transfer; ``kind``: of a list of rows, of which the first one met stands for all;
-    ``asked``: requests and clock of its askers.
+    ``asked``: requests and clock of its askers; ``apart_bytes``: those of a crowd that begin together lie so far from
+    one another (0: anywhere).
     """
 
     write: bool
@@ -32,6 +33,7 @@ class TransferPattern(NamedTuple):
     outstanding: int | None = None
     kind: RowListKind | None = None
     asked: tuple[tuple[int, int], ...] = ()
+    apart_bytes: int = 0
 
     @property
     def is_paced(self) -> bool:

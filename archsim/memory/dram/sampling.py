@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
+from itertools import count, islice
 from random import Random
 
 import numpy as np
@@ -104,12 +105,13 @@ class PatternSampler:
         above = next(level for level in reversed(CROWDS) if level > transfers)  # each one more brings as much, at most
         return min(found * transfers / crowd, max(found, self._of_crowd(pattern, above, both=both)))
 
-    def share(self, count: int, run_bytes: int, stride: int) -> Fraction:
-        """What is left of the peak to ``count`` reads at a time of runs that are ``stride`` bytes apart."""
+    def share(self, count: int, run_bytes: int, stride: int, apart_bytes: int = 0) -> Fraction:
+        """What is left of the peak to ``count`` reads at a time of runs that are ``stride`` bytes apart; those that
+        begin together lie ``apart_bytes`` from one another (0: anywhere)."""
         size = SAMPLE_BURSTS * self._dram.device.burst_bytes
         extents, strides = [1] * MAX_OUTER_EXTENTS, [0] * MAX_OUTER_EXTENTS
         extents[-1], strides[-1] = max(1, size // run_bytes), stride if run_bytes < size else 0
-        pattern = TransferPattern(False, 0, run_bytes, tuple(extents), tuple(strides))
+        pattern = TransferPattern(False, 0, run_bytes, tuple(extents), tuple(strides), apart_bytes=apart_bytes)
         useful_ps = run_bytes * extents[-1] * PS_PER_S / Fraction(self._dram.peak_bytes_per_s)
         whole = self.sample(pattern).scaled(extents[-1] * -(-run_bytes // self._dram.device.burst_bytes))
         return useful_ps * self.speed(pattern, count, both=False) / whole.work_ps
@@ -151,21 +153,29 @@ class PatternSampler:
 
     def _crowd(self, pattern: TransferPattern, crowd: int, both: bool) -> list[Transfer]:
         """Transfers of a pattern at many places, for ``crowd`` of them under way at a time."""
-        size = self._dram.device.burst_bytes
         places = MORE_PLACES if pattern.outstanding is not None and crowd > 1 else 1
         turns = min(SAMPLE_BURSTS, TURNS * self._policy.turn_bursts * self._dram.channels)
-        one = self._first_of(pattern, max(turns // places, SAMPLE_BURSTS // crowd // places))
+        bursts = SAMPLE_BURSTS if pattern.apart_bytes else max(turns, SAMPLE_BURSTS // crowd)
+        one = self._first_of(pattern, bursts // places)
         reach = reach_of(one) if one.rows is None else 0
-        room = max(1, self._dram.capacity_bytes - reach) // size
-        rng = Random(crowd)
         transfers = []
-        streams = [rng.randrange(room) * size for _ in range(crowd)]
-        for i in range(ROUNDS * places * crowd):
-            on = streams[i % crowd] + i // crowd * one.run_bytes
-            place = on if pattern.follows else rng.randrange(room) * size
+        addresses = self._places(pattern, crowd, reach, one.run_bytes)
+        for i, place in enumerate(islice(addresses, ROUNDS * places * crowd)):
             write = pattern.write != (both and i % 2 == 1)
             transfers.append(replace(self._moved(one, place, i, write), askers=askers_of(pattern, i)))
         return transfers
+
+    def _places(self, pattern: TransferPattern, crowd: int, reach: int, run_bytes: int) -> Iterator[int]:
+        """Addresses of a pattern's transfers, each with its ``reach``: each anywhere, or on streams, which begin
+        anywhere or as far apart as the pattern says."""
+        rng, size = Random(crowd), self._dram.device.burst_bytes
+        room = max(1, self._dram.capacity_bytes - reach) // size
+        streams = [rng.randrange(room) * size for _ in range(crowd)]
+        if pattern.apart_bytes:
+            streams, run_bytes = [at * pattern.apart_bytes for at in range(crowd)], reach
+        moves_on = pattern.follows or pattern.apart_bytes
+        for i in count():
+            yield streams[i % crowd] + i // crowd * run_bytes if moves_on else rng.randrange(room) * size
 
     def _gain(self, pattern: TransferPattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
         """Speed with ``crowd`` of the transfers under way against their work alone, both without refreshes."""
