@@ -6,7 +6,7 @@ that is expected of a mapping, and is no bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
@@ -38,23 +38,33 @@ def behind_whole(problem: Problem, done: Work, moved: Mapping[str, Flow], load_t
 def starved(done: Work, moved: Mapping[str, Flow], queues: Iterable[Queue]) -> Reals:
     """Cycles that units wait for the tiles of one operand while those of others come in through the same queue.
 
-    A queue loads in order: the next tile of an outer loop after all inner ones of the one before. When it comes the
-    units have the inner tiles that wait in their slots, less what the last of them took to come.
+    A queue loads in order: the next tile of an outer loop after all inner ones of the one before, and with it those of
+    the loops between. When they come the units have the inner tiles that wait in their slots, less what the last of
+    them took to come.
     """
     total = np.zeros(())
     for queue in queues:
         for plan, all_tiles in queue.items() if len(queue) > 1 else ():
             moves = np.maximum(moved[plan.name].moves, 1.0)
-            outer = {other: time for other, time in queue.items() if other is not plan}
-            fewer = [np.where(moved[other.name].moves < moves, moved[other.name].moves, 0.0) for other in outer]
-            often = reduce(np.maximum, fewer)
-            burst = sum((time * (times > 0) for time, times in zip(outer.values(), fewer, strict=True)), np.zeros(()))
             period = np.maximum(done.array_total, done.vector_total) / moves
             last = np.minimum(np.maximum(done.array_last, done.vector_last) / np.maximum(period, 1.0), 1.0)
-            waits = burst / np.maximum(often, 1.0) + all_tiles / moves * (1.0 + last)
-            stands = waits - period * (plan.slots - 1 + last)
-            total = np.maximum(total, np.maximum(often - 1.0, 0.0) * np.maximum(stands, 0.0))
+            spared = period * (plan.slots - 1 + last) - all_tiles / moves * (1.0 + last)
+            waited = np.zeros(())
+            for turns, burst in _bursts([(moved[other.name].moves, time) for other, time in queue.items()], moves):
+                waited = waited + turns * np.maximum(burst - spared, 0.0)
+            total = np.maximum(total, waited)
     return total
+
+
+def _bursts(queue: Sequence[tuple[Reals, Reals]], moves: Reals) -> Iterator[tuple[Reals, Reals]]:
+    """How often tiles come in between those of an operand that ``moves`` as often, and the cycles that they take at a
+    time, of a ``queue`` of (moves, cycles of all tiles) of each operand; the first time all units wait anyway."""
+    outer = [(np.where(often < moves, often, 0.0), time / np.maximum(often, 1.0)) for often, time in queue]
+    for at, (often, _) in enumerate(outer):
+        burst = sum((tile * (other >= often) for other, tile in outer), np.zeros(()))
+        seldom = reduce(np.maximum, [np.where(other < often, other, 1.0) for other, _ in outer])
+        counted = reduce(np.logical_or, [other == often for other, _ in outer[:at]], np.zeros((), dtype=bool))
+        yield np.where(counted, 0.0, np.maximum(often - seldom, 0.0)), burst
 
 
 def stalled(chip: ChipCosts, problem: Problem, done: Work, moved: Mapping[str, Flow]) -> Reals:
