@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 
 from archsim.base.errors import ConfigError, ModelError, ProgramError
 from archsim.frontend.load import load_model
-from archsim.graph.passes.bounds import band_in
+from archsim.graph.passes.bounds import ALL, band_in
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.program import check
@@ -215,7 +215,7 @@ def test_bounds_of_windows_are_not_undercut(window: int) -> None:
         (lambda: np.tri(5, 5), Band(0)),
         (lambda: np.tri(5, 9, 4), Band(4)),
         (lambda: np.tri(5, 9, 4) - np.tri(5, 9, 1), Band(4, 3)),
-        (lambda: np.ones((5, 5)), None),
+        (lambda: np.ones((5, 5)), ALL),
         (lambda: np.arange(9)[None] > 3, Band(8, 5)),
         (lambda: np.tri(5, 5, -1), None),
         (lambda: np.tri(5, 5)[::-1], None),
@@ -234,6 +234,15 @@ def test_stored_masks_that_are_bands_are_not_read(tmp_path: Path, stated: str, r
     found = load_model(str(made.save(tmp_path / "model.onnx")))
     assert [layer.op for layer in found.layers] == ["MatMul", "Softmax", "MatMul"]
     assert found.macs == made.macs
+
+
+@pytest.mark.parametrize("rows", [6, 40])
+def test_masks_that_hide_nothing_are_not_read(tmp_path: Path, rows: int) -> None:
+    """As exporters store them of a model that is given no mask: all is computed."""
+    made = BoundedAttention(2, rows, rows, 4, 4, Band(rows), "where")
+    found = load_model(str(made.save(tmp_path / "model.onnx")))
+    assert [layer.op for layer in found.layers] == ["MatMul", "Softmax", "MatMul"]
+    assert found.macs == found.macs_dense == 2 * 2 * rows * rows * 4
 
 
 def test_any_other_mask_is_an_operand(tmp_path: Path) -> None:

@@ -144,11 +144,14 @@ class ModuleGraph:
     # modules that every family has
 
     def linear(self, name: str, source: str, out: int, bias: bool = False) -> str:
-        """A product with weights along the last axis, and a bias."""
+        """A product with weights along the last axis, and a bias: as Gemm where rows are a matrix that has one, else as
+        MatMul and Add, as ONNX has them."""
         weights = self.weight(f"{name}.weight", self.shape(source)[-1], out)
         if self._formats is not None:
             stated = self._formats.of(self.named(name))
             self._values[weights] = replace(self._values[weights], format=stated)
+        if bias and len(self.shape(source)) == 2:
+            return self.add("Gemm", name, source, weights, self.weight(f"{name}.bias", out))
         product = self.add("MatMul", name, source, weights)
         return self.add("Add", f"{name}.add", product, self.weight(f"{name}.bias", out)) if bias else product
 

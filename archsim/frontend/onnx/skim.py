@@ -24,6 +24,7 @@ KEEP_BYTES = 4096  # tensors up to this size keep their contents
 MASK_BYTES = 2**26  # of a tensor that is looked at as to whether it is a mask: 4,096 rows and keys in single precision
 # TensorProto.DataType of masks (float, bool, float16, double, bfloat16) -> integers as wide, which tell elements apart
 _MASK_ELEMENTS = {1: "<u4", 9: "u1", 10: "<u2", 11: "<u8", 16: "<u2"}
+_BOOL = 9
 ByteSpan = tuple[int, int]  # first byte and end
 _DATA_FIELDS = frozenset({4, 5, 6, 7, 9, 10, 11})
 _KIND_FIELD = 2
@@ -119,8 +120,8 @@ def _tensor(view: mmap.mmap, span: ByteSpan, found: SkimmedModel) -> Iterator[by
 
 
 def is_mask(data: mmap.mmap | bytes, span: ByteSpan, kind: int) -> bool:
-    """Whether the contents of a tensor are two different elements of data type ``kind``, over and over: a mask, not
-    weights. They say which keys a row of queries sees."""
+    """Whether the contents of a tensor are two different elements of data type ``kind``, over and over, or one truth
+    value: a mask, not weights. They say which keys a row of queries sees."""
     first, end = span
     if kind not in _MASK_ELEMENTS:
         return False
@@ -128,7 +129,9 @@ def is_mask(data: mmap.mmap | bytes, span: ByteSpan, kind: int) -> bool:
     if not 0 < end - first <= MASK_BYTES or (end - first) % element.itemsize:
         return False
     begins = np.frombuffer(data[first : min(first + KEEP_BYTES, end)], element)
-    return len(np.unique(begins)) <= 2 and len(np.unique(np.frombuffer(data[first:end], element))) == 2
+    if len(np.unique(begins)) > 2:
+        return False
+    return kind == _BOOL or len(np.unique(np.frombuffer(data[first:end], element))) == 2
 
 
 def _records(view: mmap.mmap, span: ByteSpan) -> Iterator[tuple[int, int, int, int]]:

@@ -1,4 +1,5 @@
-"""Takes masks away that are bands: what they hide is a bound of the layers around, and is not computed at all.
+"""Takes masks away that are bands: what they hide is a bound of the layers around, and is not computed at all. So it
+does with masks that hide nothing.
 
 They stand right before the softmax: a function behind a mask may show what the mask has hidden.
 
@@ -25,6 +26,7 @@ from archsim.ops.kit.visible import VISIBLE, VISIBLE_A, Band
 AFTER = ("safe_softmax", "attention")
 BEFORE = ("product_scale", "fuse")
 
+ALL = Band(-1)  # what stands for a mask that hides nothing
 LOW = -1e9  # what is added to a score that a mask hides is this or less: its exponential is 0 in any format
 MOST = 2**26  # elements of a mask that is looked at
 BETWEEN = ("Mul", "Div", "Add", "Sub", "Tanh")  # what scores pass element by element
@@ -40,7 +42,7 @@ def run(graph: Graph, options: PassOptions) -> Graph:
         if scores is not None:
             found.update(scores.bounded())
             taken.update(scores.taken)
-    if not found:
+    if not taken:
         return graph
     nodes = [_reading(found.get(node.name, node), taken) for node in graph.nodes]
     graph = replace(graph, nodes=topological(tuple(nodes)))
@@ -60,7 +62,8 @@ def _unmasked(name: str, taken: dict[str, str]) -> str:
 
 @dataclass
 class _Scores:
-    """The nodes from a product of scores to that of their shares; ``taken``: results of masks -> what they mask."""
+    """The nodes from a product of scores to that of their shares; ``taken``: results of masks -> what they mask. None
+    has a bound where masks hide nothing."""
 
     band: Band
     between: list[GraphNode]
@@ -69,13 +72,13 @@ class _Scores:
 
     @staticmethod
     def of(producers: Producers, masks: _Masks, softmax: GraphNode) -> _Scores | None:
-        """Those around a softmax over the last axis, where some mask on the way is a band."""
+        """Those around a softmax over the last axis, where some mask on the way is a band, or hides nothing."""
         context = _only_reader(producers, softmax)
         rank = len(producers.graph.shape(softmax.outputs[0]))
         last = softmax.integer("axis", -1) in (-1, rank - 1) and VISIBLE not in softmax.attributes
         if context is None or not last or context.op != "MatMul" or context.inputs[0] != softmax.outputs[0]:
             return None
-        found = _Scores(Band(0), [softmax], context, {})
+        found = _Scores(ALL, [softmax], context, {})
         bands: set[Band] = set()
         at = _made_alone(producers, softmax.inputs[0])
         while at is not None and at.op != "MatMul":
@@ -87,6 +90,9 @@ class _Scores:
                 bands.add(masked[1])
                 found.taken[at.outputs[0]] = masked[0]
             at = _made_alone(producers, masked[0])
+        if bands == {ALL}:
+            return found
+        bands.discard(ALL)
         if at is None or len(bands) != 1 or any(producers.graph.values[name].constant for name in at.inputs):
             return None
         found.between.append(at)
@@ -95,6 +101,8 @@ class _Scores:
 
     def bounded(self) -> dict[str, GraphNode]:
         """The nodes with their bound, by name."""
+        if self.band == ALL:
+            return {}
         context = replace(self.context, attributes={**self.context.attributes, VISIBLE_A: tuple(self.band)})
         found = {context.name: context}
         for node in self.between:
@@ -193,9 +201,11 @@ class _Masks:
 
 
 def band_in(seen: Array) -> Band | None:
-    """The band that a mask (rows, keys) is, None where it is none or hides nothing."""
+    """The band that a mask (rows, keys) is, ALL where it hides nothing; None where it is none."""
     rows, keys = seen.shape
-    if seen.all() or not seen.any(axis=1).all():
+    if seen.all():
+        return ALL
+    if not seen.any(axis=1).all():
         return None
     first = int(seen[-1].argmax())
     last = keys - 1 - seen[:, ::-1].argmax(axis=1)
