@@ -13,6 +13,8 @@ from archsim.report.run import explanation
 from mapper.cost.dram_contention import brought_before
 from mapper.cost.grid import Flow, Reals
 from mapper.layers import Layers
+from mapper.search.exhaustive import _whole
+from mapper.search.templates import open_space
 from mapper.search.ties import Alike, first
 
 SPREAD = Alike(spread=True, work=900.0)
@@ -73,6 +75,25 @@ def test_a_spread_layer_is_explained_by_what_counts() -> None:
     table = explanation.to_table(found.to_json())
     assert f"The runner-up lost by {name}" in table
     assert ("alike" in table) == bool(found.alike)
+
+
+@pytest.mark.parametrize("bandwidth", ["0.1 GB/s", "1000 GB/s"])
+def test_what_dram_takes_at_its_peak_is_certain_too(bandwidth: str) -> None:
+    """Where DRAM is slow the floor is what it takes, elsewhere what the units work; no bound is below."""
+    job = Job("eye_tracking", "nvdla_large", values={"dram.bandwidth": bandwidth})
+    chip = load_chip(job)
+    asked = prepare(job, chip, lambda _: None)
+    layers = Layers(asked.workload, chip, resolve_dtypes(chip, {}), asked.options)
+    problem = next(problem for problem in layers.map().problems if problem is not None and problem.engine == "array")
+    space = open_space(problem, layers.chip, layers.dtypes)
+    found = [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
+    costs = _whole(space, found).costs(found)
+    least = sum(float(costs.flows[plan.name].touched.min()) for plan in (*problem.loads, *problem.stores))
+    at_peak = least / layers.chip.port_rate("dram", write=False)
+    worked = float(np.maximum(costs.done.array_total, costs.done.vector_total).min())
+    assert costs.floor == pytest.approx(max(at_peak, worked), abs=1)
+    assert (at_peak > worked) == (bandwidth == "0.1 GB/s")
+    assert costs.floor <= float(costs.bound.min())
 
 
 def test_cores_do_not_cut_a_reduction_for_nothing() -> None:
