@@ -88,7 +88,8 @@ def test_what_dram_takes_at_its_peak_is_certain_too(bandwidth: str) -> None:
     space = open_space(problem, layers.chip, layers.dtypes)
     found = [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
     costs = _whole(space, found).costs(found)
-    least = sum(float(costs.flows[plan.name].touched.min()) for plan in (*problem.loads, *problem.stores))
+    moved = (*problem.loads, *problem.stores)
+    least = sum(float(costs.flows[plan.name].touched.min()) * plan.element_bytes for plan in moved)
     at_peak = least / layers.chip.port_rate("dram", write=False)
     worked = float(np.maximum(costs.done.array_total, costs.done.vector_total).min())
     assert costs.floor == pytest.approx(max(at_peak, worked), abs=1)
