@@ -129,12 +129,12 @@ class Cores:
         return found
 
     @property
-    def stages(self) -> bool:
-        """Whether the cores bring tiles of their own into a memory that all share, which they do in turns."""
-        return bool(self._staged)
+    def stages_from(self) -> str:
+        """The DRAM out of which cores bring tiles of their own, in turns, into a memory that all share; '': none."""
+        return self.problem.operand(self._staged).home if self._staged else ""
 
     def follow(self, before: Cores) -> None:
-        """Take turns at DRAM when those of a layer ``before`` have had theirs; both stage tiles."""
+        """Take turns at a DRAM when those of a layer ``before`` have had theirs; both stage tiles out of it."""
         self._turns[self._staged] = before._next = replace(self._turns[self._staged], follows=True)
 
     def turns(self) -> Iterator[Semaphore]:
@@ -156,11 +156,12 @@ class Cores:
         return found
 
     def _in_turns(self) -> tuple[str, dict[str, Turns]]:
-        """How each operand's leaders load, and the largest operand that is staged, '' for none: its turns are what
-        layers hand on to one another. Turns of others, which all have at once, are none."""
+        """The largest operand that is staged, '' for none, whose turns are what layers hand on to one another; and the
+        turns of each operand. Of others than the largest there are none where all may load at once."""
         found = {plan.name: turns(self.frame, plan, self._leading(plan)) for plan in self.problem.loads}
         made = {name: each for name, each in found.items() if each is not None}
-        sizes = {name: prod(self.problem.operand(name).shape) for name in made}
+        plans = {name: self.problem.operand(name) for name in made}
+        sizes = {name: prod(plan.shape) * plan.element_bytes for name, plan in plans.items()}
         staged = max(sizes, key=lambda name: sizes[name], default="")
         return staged, {name: each for name, each in made.items() if name == staged or each.streams < len(each.leaders)}
 

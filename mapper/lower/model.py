@@ -91,7 +91,7 @@ class Lowering:
         tensors = placed = self.place(residency)
         lowered: list[LoweredLayer] = []
         frames: list[Frame | None] = []
-        staging: Cores | None = None
+        staging: dict[str, Cores] = {}  # by the DRAM: the last layer that stages tiles out of it
         queues = queue_names(self.architecture)
         for index, (layer, laid) in enumerate(zip(self.workload.layers, self.laid(mapped, placed), strict=True)):
             lowered += self._borders(index, layer, residency)
@@ -102,10 +102,10 @@ class Lowering:
             frame, rings = laid
             numbers = of_operands(frame.problem, self.base, self.options.numbers)
             cores = Cores(frame) if frame.problem.spread is not None else None
-            if cores is not None and cores.stages:
-                if staging is not None:
-                    cores.follow(staging)
-                staging = cores
+            if cores is not None and cores.stages_from:
+                if cores.stages_from in staging:
+                    cores.follow(staging[cores.stages_from])
+                staging[cores.stages_from] = cores
             tensors += tuple(scratch(frame, cores, rings, numbers))
             declared = list(layer_rings(frame, cores, rings, queues, numbers))
             spans = layer_spans(frame, rings)

@@ -126,7 +126,8 @@ class Problem:
         return prod(parts for (dim, _), parts in cut if dim in plan.dims)
 
     def apart_bytes(self, plan: OperandPlan) -> int:
-        """What divides the distances in memory between the parts that cores have of a tensor; 0: they have the same."""
+        """What divides all distances in memory between the parts that cores have of a tensor; 0 where they have the
+        same part, so that nothing lies apart."""
         if self.spread is None:
             return 0
         cut = [(dim, tile) for dim, tile in self.spread.loops if dim in plan.dims and tile < self.layer.dims[dim]]

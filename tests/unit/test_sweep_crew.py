@@ -190,10 +190,12 @@ def test_a_signal_waits_until_processes_have_started(number: int, monkeypatch: p
 
     monkeypatch.setattr(Popen, "_launch", interrupted)
     of_tests = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    with ending():  # as the command line does: SIGTERM is an interrupt
-        before = signal.getsignal(number)
-        with pytest.raises(KeyboardInterrupt), ProcessExecutor(2) as crew:
-            crew.call(os.getpid)
-        assert len(launched) == 2
-        assert number == signal.SIGTERM or signal.getsignal(number) is before
-    signal.signal(signal.SIGINT, of_tests)
+    try:
+        with ending():  # as the command line does: SIGTERM is an interrupt
+            before = signal.getsignal(number)
+            with pytest.raises(KeyboardInterrupt), ProcessExecutor(2) as crew:
+                crew.call(os.getpid)
+            assert len(launched) == 2
+            assert number == signal.SIGTERM or signal.getsignal(number) is before
+    finally:
+        signal.signal(signal.SIGINT, of_tests)

@@ -4,9 +4,9 @@ The compiler does not see the machine's parts, so the lab reads the timings and 
 column access of an open row (CL, CWL), the least that any access takes, so that bounds stay bounds. What a move takes
 that finds another row open is told beside it, and of a chip with several cores what is left of the peak when
 several engines read at a time, refreshes included, as measured on the exact model: anywhere, and so far apart that they
-are in the same bank at every instant. Mappings are ranked by these. Where
-engines or ports offer so many requests a cycle, the rate of the memory is what all of them offer, if that is less, and
-that of one engine what it offers through one port.
+are in the same bank at every instant. Mappings are ranked by these. Where engines or ports offer so many requests a
+cycle, the rate of the memory is what all of them offer, if that is less, and that of one engine what it offers through
+one port.
 """
 
 from __future__ import annotations

@@ -170,12 +170,12 @@ class PatternSampler:
         anywhere or as far apart as the pattern says."""
         rng, size = Random(crowd), self._dram.device.burst_bytes
         room = max(1, self._dram.capacity_bytes - reach) // size
-        streams = [rng.randrange(room) * size for _ in range(crowd)]
+        streams, step = [rng.randrange(room) * size for _ in range(crowd)], run_bytes
         if pattern.apart_bytes:
-            streams, run_bytes = [at * pattern.apart_bytes for at in range(crowd)], reach
+            streams, step = [at * pattern.apart_bytes for at in range(crowd)], reach
         moves_on = pattern.follows or pattern.apart_bytes
         for i in count():
-            yield streams[i % crowd] + i // crowd * run_bytes if moves_on else rng.randrange(room) * size
+            yield streams[i % crowd] + i // crowd * step if moves_on else rng.randrange(room) * size
 
     def _gain(self, pattern: TransferPattern, transfers: Sequence[Transfer], crowd: int) -> Fraction:
         """Speed with ``crowd`` of the transfers under way against their work alone, both without refreshes."""
