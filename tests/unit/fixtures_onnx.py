@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+
+from archsim.base.errors import ModelError
+from archsim.frontend.onnx.load import load_onnx
 
 Array = npt.NDArray[Any]
 
@@ -68,3 +72,10 @@ def write_nodes(folder: Path, nodes: list[Any], inputs: dict[str, Any], outputs:
     opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
     proto = helper.make_model(helper.make_graph(nodes, "one", given, made, held), opset_imports=opsets, ir_version=10)
     return save(folder, proto, "one.onnx")
+
+
+def refused(path: Path, match: str, **options: str) -> None:
+    """A file ends in one message of one line, which says what matches."""
+    with pytest.raises(ModelError, match=match) as caught:
+        load_onnx(path, **options)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
