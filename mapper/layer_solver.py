@@ -129,13 +129,16 @@ class Solver:
         simulated = [self.options.refine, code_sha256(MACHINE)] if self.options.refine else []
         return digest(["choice", *(self.key(*work) for work in whole), *simulated])
 
+    @property
+    def at_once(self) -> bool:
+        """Whether several problems are searched at a time."""
+        return self.options.workers > 1 and not self.options.random and not self.options.refine
+
     def prepare(self, works: Iterable[Work]) -> None:
         """Search what is not known yet, in ``options.workers`` processes; they end at once with whatever ends this.
 
         What a process does not bring back, since it died, is searched here later.
         """
-        if self.options.workers == 1 or self.options.random or self.options.refine:
-            return
         missing = {key: work for work in works if self._known(key := self.key(*work), work) is None}
         if len(missing) < 2:
             return

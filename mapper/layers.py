@@ -15,6 +15,7 @@ from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
 from mapper.allocate.residency import Residency, plan_residency
 from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
+from mapper.cost.grid_cost import Costs
 from mapper.given.priced import price
 from mapper.given.stated import Stated, StatedError
 from mapper.layer_solver import Solver, Work
@@ -30,8 +31,9 @@ from mapper.problem.core_partition import on_cores
 from mapper.problem.formats import FACTORS, engine_pair, is_converted, operand_dtype
 from mapper.problem.packed import base_of
 from mapper.problem.problem import Problem, build
-from mapper.search.exhaustive import best_of
+from mapper.search.outdone import outdone
 from mapper.search.promising_spreads import spreads
+from mapper.search.ranking import best_of
 
 EXTERNAL = ("weight", "input")  # kinds of tensors that no layer makes
 Barred = frozenset[str]
@@ -76,7 +78,7 @@ class Layers:
         indices = range(len(self.workload.layers))
         while True:
             residency = self.residency(barred)
-            self.solver.prepare(self._searched(residency))
+            self._prepare(residency)
             try:
                 pairs = [self._noted(index, residency) for index in each(indices, "mapping", "layers", self._name)]
             except TooTightError as tight:
@@ -151,8 +153,10 @@ class Layers:
             return found[0]
         if found[0][1].simulated_cycles:
             return min(found, key=lambda pair: pair[1].simulated_cycles)
-        costs = [price(problem, mapping, self.chip, self.dtypes) for problem, mapping in found]
-        return found[best_of(costs, self.options.objective)]
+        return found[best_of(self._priced(found), self.options.objective)]
+
+    def _priced(self, found: Iterable[Pair]) -> list[Costs]:
+        return [price(problem, mapping, self.chip, self.dtypes) for problem, mapping in found]
 
     def _as_stated(self, index: int, layer: Layer, residency: Residency) -> Pair:
         engine = self.stated.engine(layer, self._possible(layer))
@@ -168,7 +172,9 @@ class Layers:
         if known is not None:
             problem = next(problem for problem, _ in whole if problem.unit == known.unit)
             return on_cores(problem, self.architecture, known), known
-        found = [(part, self._solved(part, residency, rules)) for part, rules in self._parts(whole)]
+        found = [(part, self._solved(part, residency, rules)) for part, rules in self._parts(whole[:1])]
+        for part, rules in self._contenders(whole[1:], found):
+            found.append((part, self._solved(part, residency, rules)))
         best = self._ranked(found)
         self.solver.choose(key, best[1])
         return best
@@ -187,13 +193,39 @@ class Layers:
 
         return self.solver.refined(problem, rules, alone)
 
-    def _searched(self, residency: Residency) -> Iterator[Work]:
-        """The problems that no file states, of layers of which the best is not known yet."""
+    def _contenders(self, whole: Iterable[Work], found: Sequence[Pair]) -> Iterator[Work]:
+        """The parts of problems on further engines that may be as good as what was ``found``."""
+        parts = list(self._parts(whole))
+        costs = self._priced(found) if parts and not self.options.refine else []
+        for part, rules in parts:
+            if not outdone(part, self.chip, self.options.objective, costs):
+                yield part, rules
+
+    def _searched(self, residency: Residency) -> Iterator[list[Work]]:
+        """Of layers that no file states, and of which the best is not known yet, the problems on each engine."""
         for index, layer in enumerate(self.workload.layers):
             if layer.kind != "host" and not self.stated.has(layer):
                 whole = self._on_engines(index, residency)
-                known = self.solver.chosen(self.solver.choice(whole), whole)
-                yield from self._parts(whole) if known is None else ()
+                if self.solver.chosen(self.solver.choice(whole), whole) is None:
+                    yield whole
+
+    def _prepare(self, residency: Residency) -> None:
+        """Search many layers at once, on their first engines and then on those that may be as good."""
+        if not self.solver.at_once:
+            return
+        layers = list(self._searched(residency))
+        self.solver.prepare(part for whole in layers for part in self._parts(whole[:1]))
+        self.solver.prepare(part for whole in layers for part in self._rest(whole, residency))
+
+    def _rest(self, whole: Sequence[Work], residency: Residency) -> Iterator[Work]:
+        """What is left to search of a layer whose mappings on its first engine are known, if it has any there."""
+        if len(whole) == 1:
+            return
+        try:
+            found = [(part, self._solved(part, residency, rules)) for part, rules in self._parts(whole[:1])]
+        except MappingError:
+            return  # it is raised where the layer is mapped
+        yield from self._contenders(whole[1:], found)
 
     def searched(self, index: int, residency: Residency) -> Iterator[Work]:
         """What a search of a layer looks at: a problem for each engine and spread, none on the host."""

@@ -185,6 +185,11 @@ class ChipCosts:
             )
         return memory.bytes_per_cycle_of("dma", write=write) * self.scale(memory)
 
+    @property
+    def standing_pj(self) -> float:
+        """What a reference cycle costs in which nothing happens."""
+        return self.standing_w * 1e12 / self.architecture.clock_hz
+
     def scale(self, part: Part) -> float:
         """Cycles of the part's clock in one reference cycle."""
         return part.clock_hz / self.architecture.clock_hz

@@ -60,13 +60,13 @@ class Costs:
     @property
     def floor(self) -> float:
         """Cycles that no cell undercuts, since its units work as long, or DRAM at its peak."""
-        busiest = np.maximum(self.done.array_total, self.done.vector_total)
-        return float(np.ceil(max([float(busiest.min()), *self._pins.values()]) - 1e-6))
+        return most_certain(self.certain)
 
     @property
-    def _pins(self) -> dict[str, float]:
-        """Cycles that each DRAM is busy at its peak, in any cell."""
-        found: dict[str, float] = {}
+    def certain(self) -> dict[str, float]:
+        """The least cycles in any cell of what works: the busier unit of a core, each DRAM at its peak."""
+        busiest = np.maximum(self.done.array_total, self.done.vector_total)
+        found = {"units": float(busiest.min())}
         for plan in (*self.problem.loads, *self.problem.stores):
             if not plan.cached and self.chip.architecture.memory(plan.home).kind == "dram":
                 size = float(self.flows[plan.name].touched.min()) * plan.element_bytes
@@ -125,33 +125,14 @@ class Costs:
 
     def energy(self, cycles: Reals) -> Reals:
         """The same where it takes so many ``cycles``."""
-        converted = lane_operations(self.problem, self.flows) * self._cores * self._lane_pj
-        found: Reals = self.accesses_pj + self._operations_pj + converted + cycles * self.standing_pj
+        converted = lane_operations(self.problem, self.flows) * self._cores * _lane_pj(self.problem, self.chip)
+        found: Reals = self.accesses_pj + operations_pj(self.problem, self.chip) + converted + cycles * self.standing_pj
         return found
 
     @property
     def standing_pj(self) -> float:
         """What a cycle costs in which nothing happens."""
-        return self.chip.standing_w * 1e12 / self.chip.architecture.clock_hz
-
-    @property
-    def _operations_pj(self) -> float:
-        """Of what the units do, which is the same in all cells: MACs on the array or in lanes, and passes over the
-        outputs. Of layers with bounds what lies inside them."""
-        problem, energy = self.problem, self.chip.energy_pj
-        outputs = prod(size for dim, size in problem.layer.dims.items() if dim not in problem.groups["K"])
-        volume = problem.layer.points
-        passes, _, _ = drain_steps(problem.layer)
-        lanes = self._lane_pj
-        if not problem.accumulates:
-            return volume * passes * lanes if problem.vector else 0.0
-        mac = energy.get((problem.unit, "mac"), 0.0) if problem.engine == "array" else lanes
-        return volume * mac + outputs * passes * lanes
-
-    @property
-    def _lane_pj(self) -> float:
-        """Of one pass over one element in a lane."""
-        return self.chip.energy_pj.get((self.problem.vector, "lane_ops"), 0.0)
+        return self.chip.standing_pj
 
     @property
     def _cores(self) -> int:
@@ -222,14 +203,10 @@ class Costs:
         flows = {name: Flow(*[field[place] for field in flow]) for name, flow in self.flows.items()}
         return Costs(self.problem, self.chip, self.cells[place], self.done.at(place), flows, self.held[place], slow)
 
-    def at(self, places: Cells) -> Costs:
-        """The same for the cells that stand at some ``places`` among these."""
-        flows = {name: Flow(*(field[places] for field in flow)) for name, flow in self.flows.items()}
-        cells, held = self.cells[places], self.held[places]
-        found = Costs(self.problem, self.chip, cells, self.done.at(places), flows, held)
-        if "cycles" in vars(self):  # worked out already
-            vars(found)["cycles"] = self.cycles[places]
-        return found
+
+def most_certain(certain: Mapping[str, float]) -> float:
+    """Cycles that nothing undercuts of which each part works so many."""
+    return float(np.ceil(max(certain.values()) - 1e-6))
 
 
 def joined(parts: Sequence[Costs]) -> Costs:
@@ -241,6 +218,24 @@ def joined(parts: Sequence[Costs]) -> Costs:
     }
     cells, held = (np.concatenate(column) for column in zip(*((part.cells, part.held) for part in parts), strict=True))
     return Costs(first.problem, first.chip, cells, joined_work([part.done for part in parts]), flows, held)
+
+
+def operations_pj(problem: Problem, chip: ChipCosts) -> float:
+    """Energy of what the units do, which is the same in all cells: MACs on the array or in lanes, and passes over the
+    outputs. Of layers with bounds what lies inside them."""
+    outputs = prod(size for dim, size in problem.layer.dims.items() if dim not in problem.groups["K"])
+    volume = problem.layer.points
+    passes, _, _ = drain_steps(problem.layer)
+    lanes = _lane_pj(problem, chip)
+    if not problem.accumulates:
+        return volume * passes * lanes if problem.vector else 0.0
+    mac = chip.energy_pj.get((problem.unit, "mac"), 0.0) if problem.engine == "array" else lanes
+    return volume * mac + outputs * passes * lanes
+
+
+def _lane_pj(problem: Problem, chip: ChipCosts) -> float:
+    """Of one pass over one element in a lane."""
+    return chip.energy_pj.get((problem.vector, "lane_ops"), 0.0)
 
 
 def held_bytes(problem: Problem, moved: Mapping[str, Traffic]) -> dict[str, Reals]:

@@ -14,24 +14,26 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Reals, Traffic
 from mapper.cost.grid_cost import Cells, Costs
 from mapper.cost.slowdown import Slowdown
 from mapper.problem.operands import OperandPlan
+from mapper.problem.problem import Problem
 from mapper.search.templates import Template
 
 
 class TilePatterns:
     """Of cells of one problem's templates, by what is known of their tiles so far."""
 
-    def __init__(self, found: Sequence[tuple[Template, Cells]], costs: Costs) -> None:
-        """``costs``: of the cells that were ``found``, one template's after the other's."""
-        self._costs = costs
+    def __init__(self, found: Sequence[tuple[Template, Cells]], problem: Problem, chip: ChipCosts) -> None:
+        """Of the cells that were ``found``, one template's after the other's."""
+        self._crowd = problem.spread is not None
         self._tiles: dict[str, NDArray[np.intp]] = {}  # of an operand in every cell, by number
         self._slower: dict[str, Reals] = {}  # of each such tile: how many times as long as at the peak
         self._told: dict[str, NDArray[np.bool_]] = {}  # whether that was learned
-        for plan in (*costs.problem.loads, *costs.problem.stores):
-            outer = costs.chip.outer.get(plan.home)
+        for plan in (*problem.loads, *problem.stores):
+            outer = chip.outer.get(plan.home)
             if outer is not None and outer.rates is not None:
                 self._tiles[plan.name], count = _numbered(plan, found)
                 self._slower[plan.name] = np.full(count, 1 / outer.rates.most)
@@ -40,7 +42,7 @@ class TilePatterns:
     @property
     def tell_nothing(self) -> bool:
         """Whether nothing can be learned: DRAM goes at its peak, or serves many cores at once."""
-        return not self._tiles or self._costs.problem.spread is not None
+        return not self._tiles or self._crowd
 
     def learn(self, position: int, slowdown: Slowdown) -> None:
         """Take note of what the tiles of the cell at a position take."""
@@ -51,10 +53,11 @@ class TilePatterns:
                 self._slower[name][tile] = min(known, slower)  # they are equal but for rounding
                 self._told[name][tile] = True
 
-    def cycles(self) -> Reals:
-        """What every cell takes at least, as far as its tiles are known."""
-        pins = {name: self._slower[name][tiles] for name, tiles in self._tiles.items()}
-        return replace(self._costs, slowdown=Slowdown(pins=pins)).cycles
+    def cycles(self, costs: Costs, begin: int = 0) -> Reals:
+        """What cells take at least, as far as their tiles are known: those from ``begin`` on, which have ``costs``."""
+        these = slice(begin, begin + costs.cells.size)
+        pins = {name: self._slower[name][tiles[these]] for name, tiles in self._tiles.items()}
+        return replace(costs, slowdown=Slowdown(pins=pins)).cycles
 
 
 def _numbered(plan: OperandPlan, found: Sequence[tuple[Template, Cells]]) -> tuple[NDArray[np.intp], int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ from mapper.lower.collisions import Collisions
 from mapper.options import resolve_dtypes
 from mapper.problem.problem import Problem
 from mapper.search import exhaustive
-from mapper.search.exhaustive import _Ranking
 from mapper.search.patterns import TilePatterns
+from mapper.search.ranking import ranked
 from mapper.search.space import Settled, settled
 from mapper.search.templates import Space, open_space
 from mapper.search.ties import BAND
@@ -40,33 +40,34 @@ def test_what_is_known_of_tiles_is_never_more_than_what_a_mapping_takes(layers: 
     for problem, space in _spaces(layers):
         found = [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
         costs = exhaustive._whole(space, found).costs(found)
-        patterns, collisions = TilePatterns(found, costs), Collisions(problem, layers.chip)
-        before = patterns.cycles()
+        ranking = ranked(costs, "latency", found)
+        patterns, collisions = TilePatterns(found, problem, layers.chip), Collisions(problem, layers.chip)
+        before = patterns.cycles(costs)
         places = np.linspace(0, costs.cells.size - 1, TOLD).astype(int).tolist()
         made: dict[int, Settled] = {}
         for number, place in enumerate(places):
-            template = exhaustive._at(found, place)
-            cell = template.cell(int(costs.cells[place]))
+            template, cell_number = ranking.at(place)
+            cell = template.cell(cell_number)
             made[place] = settled(cell, costs, place, collisions, 1, 1, "")
             if number % 2:  # the others have to hold as well
                 patterns.learn(place, made[place].costs.slowdown)
-        after = patterns.cycles()
+        after = patterns.cycles(costs)
         assert np.all(after >= before) and np.count_nonzero(after > 2 * before) > TOLD / 2
         for place, each in made.items():
             assert after[place] <= each.mapping.expected_cycles
 
 
 def test_tiles_of_one_number_are_slowed_alike(layers: Layers) -> None:
-    for _, space in _spaces(layers):
+    for problem, space in _spaces(layers):
         found = [(template, cells) for template in space.templates() if (cells := space.legal(template)).size]
         whole = exhaustive._whole(space, found)
-        costs = whole.costs(found)
-        patterns = TilePatterns(found, costs)
+        ranking = whole.ranking(found, "latency")
+        patterns = TilePatterns(found, problem, layers.chip)
         for name, tiles in patterns._tiles.items():
             number = int(np.bincount(tiles).argmax())
             places = np.flatnonzero(tiles == number)
             some = places[np.linspace(0, places.size - 1, TOLD).astype(int)].tolist()
-            slower = [whole.settled(found, costs, place).costs.slowdown.pins[name] for place in some]
+            slower = [whole.settled(*ranking.at(place)).costs.slowdown.pins[name] for place in some]
             assert slower == pytest.approx([slower[0]] * len(slower), rel=1e-12)
 
 
@@ -75,12 +76,12 @@ def test_a_search_that_learns_finds_what_one_finds_that_does_not(
 ) -> None:
     counts: list[int] = []
 
-    def learn(ranking: _Ranking, patterns: TilePatterns, made: Mapping[int, Settled]) -> None:
-        counts[-1] = len(made)
-        real(ranking, patterns, made)
+    def learn(*given: Any) -> None:
+        counts[-1] = len(given[-1])
+        real(*given)
 
-    def unlearned(ranking: _Ranking, patterns: TilePatterns, made: Mapping[int, Settled]) -> None:
-        counts[-1] = len(made)
+    def unlearned(*given: Any) -> None:
+        counts[-1] = len(given[-1])
 
     real = exhaustive._learn
     for _, space in _spaces(layers):
