@@ -64,7 +64,7 @@ def shortened(workload: Workload, blocks: EqualBlocks) -> Workload:
     gone, layers = blocks.left_out, workload.layers
     sources = _sources(workload)
     kept = [
-        layer if at < gone.stop else _reading(workload, sources, blocks, at)
+        layer if at < gone.stop else _joined(workload, sources, blocks, at)
         for at, layer in enumerate(layers)
         if at not in gone
     ]
@@ -148,11 +148,12 @@ def _candidates(forms: IntArray) -> list[EqualBlocks]:
 
 
 def _is_closed(workload: Workload, sources: _Sources, blocks: EqualBlocks) -> bool:
-    """Whether only the last block reads what is left out, and would find the same in blocks that are kept."""
+    """Whether only the last block has to do with what is left out, and finds the same in blocks that are kept."""
     gone = blocks.left_out
     last = range(gone.stop, gone.stop + blocks.size)
     for at in range(gone.stop, len(workload.layers)):
-        for operand in workload.layers[at].inputs:
+        layer = workload.layers[at]
+        for operand in (*layer.inputs, layer.output):
             made = sources.makers.get(_base(workload, operand.tensor), [])
             if any(maker in gone for maker in made) and (
                 at not in last or any(maker - len(gone) < blocks.first for maker in made)
@@ -161,13 +162,18 @@ def _is_closed(workload: Workload, sources: _Sources, blocks: EqualBlocks) -> bo
     return True
 
 
-def _reading(workload: Workload, sources: _Sources, blocks: EqualBlocks, at: int) -> Layer:
-    """A layer behind what is left out, reading what the layer as far back in the fourth block does."""
+def _joined(workload: Workload, sources: _Sources, blocks: EqualBlocks, at: int) -> Layer:
+    """A layer behind what is left out, with the operands of the layer as far back in the fourth block for those that
+    are made there, wholly or in part."""
     gone, layer = blocks.left_out, workload.layers[at]
+    before = workload.layers[at - len(gone)]
+
+    def is_left_out(operand: Operand) -> bool:
+        return any(maker in gone for maker in sources.makers.get(_base(workload, operand.tensor), ()))
+
     inputs = tuple(
-        replace(operand, tensor=workload.layers[at - len(gone)].inputs[place].tensor)
-        if any(maker in gone for maker in sources.makers.get(_base(workload, operand.tensor), ()))
-        else operand
+        replace(operand, tensor=before.inputs[place].tensor) if is_left_out(operand) else operand
         for place, operand in enumerate(layer.inputs)
     )
-    return replace(layer, inputs=inputs)
+    output = replace(layer.output, tensor=before.output.tensor) if is_left_out(layer.output) else layer.output
+    return replace(layer, inputs=inputs, output=output)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from archsim.base.errors import ConfigError
 from archsim.ir.blocks import KEPT, EqualBlocks, equal_blocks, shortened
 from archsim.ir.workload import Workload
 from archsim.lab.run import job
+from tests.tools.small_transformers import written
 
 BLOCKS = """\
 schema: archsim.workload/1
@@ -174,3 +177,28 @@ def test_a_program_has_no_blocks(tmp_path: Path) -> None:
 def test_left_out_lies_between_the_third_and_the_last() -> None:
     blocks = EqualBlocks(10, 3, 6)
     assert (blocks.middle, blocks.left_out) == (range(16, 19), range(19, 25))
+
+
+@pytest.mark.parametrize(("family", "fields"), [("deepseek_v3", {"first_k_dense_replace": 3}), ("llama", {})])
+def test_a_tensor_that_two_blocks_write_parts_of_is_whole(tmp_path: Path, family: str, fields: dict[str, int]) -> None:
+    """A run of equal blocks may begin in the middle of a decoder's layer, between two that write parts of a tensor."""
+    path = written(tmp_path, family, num_hidden_layers=12, **fields)
+    model = f"{path}:decode"
+    whole = ax.load_model(model)
+    blocks = equal_blocks(whole)
+    assert blocks is not None
+    short = shortened(whole, blocks)
+    writers = [Counter(_written(workload)) for workload in (whole, short)]
+    assert {name: writers[0][name] for name in writers[1]} == dict(writers[1])
+    exact, steady = (ax.run(model, "edge_npu", repeat=mode).summary for mode in ("exact", "steady"))
+    assert steady["provenance"]["repeat"]["blocks"] and steady["macs"] == exact["macs"]
+    assert steady["cycles_total"] == pytest.approx(exact["cycles_total"], rel=0.03)
+
+
+def _written(workload: Workload) -> Iterator[str]:
+    """The tensor that each layer writes, or writes a part of."""
+    for layer in workload.layers:
+        name = layer.output.tensor
+        while (view := workload.tensors[name].view) is not None:
+            name = view.base
+        yield name
