@@ -203,6 +203,19 @@ class Costs:
         flows = {name: Flow(*[field[place] for field in flow]) for name, flow in self.flows.items()}
         return Costs(self.problem, self.chip, self.cells[place], self.done.at(place), flows, self.held[place], slow)
 
+    def of(self, wanted: NDArray[np.bool_]) -> Costs:
+        """The same for the cells that are ``wanted`` of these."""
+        flows = {name: Flow(*(field[wanted] for field in flow)) for name, flow in self.flows.items()}
+        done = self.done.at(np.flatnonzero(wanted))
+        found = Costs(self.problem, self.chip, self.cells[wanted], done, flows, self.held[wanted], self.slowdown)
+        vars(found).update(_worked_out(self, wanted))
+        return found
+
+
+def _worked_out(costs: Costs, places: NDArray[np.bool_]) -> dict[str, Reals]:
+    """Figures of some of the cells that were worked out for all."""
+    return {name: vars(costs)[name][places] for name in ("cycles", "accesses_pj", "commands") if name in vars(costs)}
+
 
 def most_certain(certain: Mapping[str, float]) -> float:
     """Cycles that nothing undercuts of which each part works so many."""

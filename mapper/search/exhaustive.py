@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from heapq import heappop, heappush
 
 import numpy as np
 
 from archsim.ir.mapping import MapNode
 from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid import Reals
 from mapper.cost.grid_cost import Costs
 from mapper.cost.grid_cost import joined as joined_costs
 from mapper.lower.collisions import Collisions
 from mapper.problem.constraints import FREE, Rules
 from mapper.problem.problem import Problem
 from mapper.search.patterns import TilePatterns
-from mapper.search.ranking import CYCLES, Found, Ranking, joined, ranked
+from mapper.search.ranking import CYCLES, ORDERS, Found, Ranking, first_figure, joined, ranked, those
 from mapper.search.space import Choice, Settled, settled
 from mapper.search.templates import Space, Template, open_space
 from mapper.search.ties import Alike, first
@@ -133,21 +134,31 @@ def _learn(cells: _Cells, ranking: Ranking, patterns: TilePatterns, made: Mappin
 def _promising(cells: _Cells, legal: Sequence[Found]) -> list[Found]:
     """Of cells those that may be alike to the one of least latency: of the few that promise most one is made, and what
     cannot do as well falls away. One template is looked at after the other."""
-    few: list[tuple[float, int, int]] = []
+
+    def promised(place: int) -> Reals:
+        return cells.space.least(*legal[place])
+
+    if cells.evaluated <= AT_ONCE:
+        promised = cache(promised)
     least = np.empty(len(legal))
-    for place, (template, numbers) in enumerate(legal):
-        found = cells.space.least(template, numbers)
+    few: list[tuple[float, int, int]] = []
+    for place, (_, numbers) in enumerate(legal):
+        found = promised(place)
         least[place] = found.min()
-        if len(few) == PROMISING and least[place] >= few[-1][0]:
-            continue
-        several = np.argsort(found, kind="stable")[:PROMISING].tolist()
-        few = sorted([*few, *((float(found[each]), place, int(numbers[each])) for each in several)])[:PROMISING]
-    costs = [cells.space.costs(legal[place][0], np.array([number])) for _, place, number in few]
-    _, place, number = few[int(np.argmin([float(each.cycles[0]) for each in costs]))]
-    best = cells.settled(legal[place][0], number).mapping.expected_cycles
-    most = Alike(cells.space.problem.spread is not None).most(CYCLES, best) + SLACK
-    near = [legal[place] for place in np.flatnonzero(least <= most).tolist()]
-    return [(template, numbers[cells.space.least(template, numbers) <= most]) for template, numbers in near]
+        if len(few) < PROMISING or least[place] < few[-1][0]:
+            several = np.argsort(found, kind="stable")[:PROMISING].tolist()
+            few = sorted([*few, *((float(found[each]), place, int(numbers[each])) for each in several)])[:PROMISING]
+    most = Alike(cells.space.problem.spread is not None).most(CYCLES, _best_of(cells, legal, few)) + SLACK
+    near = np.flatnonzero(least <= most).tolist()
+    return [(legal[place][0], legal[place][1][promised(place) <= most]) for place in near]
+
+
+def _best_of(cells: _Cells, legal: Sequence[Found], few: Sequence[tuple[float, int, int]]) -> int:
+    """What the best of a few cells is expected to take, once it is made; of each the place of its template among those
+    that are ``legal``, and its number there."""
+    found = [(legal[place][0], np.array([number])) for _, place, number in few]
+    template, (number,) = found[int(np.argmin(cells.costs(found).cycles))]
+    return cells.settled(template, int(number)).mapping.expected_cycles
 
 
 def _sifted(cells: _Cells, found: Sequence[Found], objective: str) -> Ranking:
@@ -155,26 +166,32 @@ def _sifted(cells: _Cells, found: Sequence[Found], objective: str) -> Ranking:
     parts = list(_at_once(found))
     if len(parts) == 1:
         return cells.ranking(found, objective)
-    alike, promised, most = Alike(cells.space.problem.spread is not None), np.inf, np.inf
-    kept: list[Ranking] = []
+    alike, name = Alike(cells.space.problem.spread is not None), ORDERS[objective][0]
+    promised, most = np.inf, np.inf
+    kept, certain = list[Ranking](), dict[str, float]()
     for part in parts:
-        ranking = cells.ranking(part, objective)
-        name = ranking.names[0]
-        figure = ranking.figure(name)
+        costs = cells.costs(part)
+        certain = {what: min(least, certain.get(what, least)) for what, least in costs.certain.items()}
+        figure = first_figure(costs, objective)
         if figure.min() < promised:
             promised = float(figure.min())
-            most = min(most, alike.most(name, _turned_out(cells, ranking, int(np.argmin(figure)))) + SLACK)
-        kept = [each.no_more_than(most) for each in (*kept, ranking)]
-    return joined(kept)
+            most = min(most, alike.most(name, _turned_out(cells, part, costs, objective)) + SLACK)
+            kept = [each.no_more_than(most) for each in kept]
+        wanted = figure <= most
+        if wanted.any():
+            kept.append(ranked(costs.of(wanted), objective, those(part, wanted)))
+    ranking = joined(kept)
+    ranking.certain = certain
+    return ranking
 
 
-def _turned_out(cells: _Cells, ranking: Ranking, position: int) -> float:
-    """The first figure of a cell once its mapping is made."""
-    promised = ranking.promised.cycles[position]
-    ranking.promised.cycles[position] = cells.settled(*ranking.at(position)).mapping.expected_cycles
-    figure = float(ranking.figure(ranking.names[0])[position])
-    ranking.promised.cycles[position] = promised
-    return figure
+def _turned_out(cells: _Cells, part: Sequence[Found], costs: Costs, objective: str) -> float:
+    """The first figure of the cell that promises most, once its mapping is made."""
+    wanted = np.arange(costs.cells.size) == int(np.argmin(first_figure(costs, objective)))
+    ((template, (number,)),) = those(part, wanted)
+    ranking = ranked(costs.of(wanted), objective)
+    ranking.promised.cycles[0] = cells.settled(template, int(number)).mapping.expected_cycles
+    return float(ranking.first[0])
 
 
 def _at_once(found: Sequence[Found]) -> Iterator[list[Found]]:

@@ -79,9 +79,14 @@ class Ranking:
             position -= cells.size
         raise IndexError(position)
 
+    @property
+    def first(self) -> Reals:
+        """The first figure of all cells."""
+        return self.figure(self.names[0])
+
     def no_more_than(self, most: float) -> Ranking:
         """The cells whose first figure is no more than that."""
-        wanted = self.figure(self.names[0]) <= most
+        wanted = self.first <= most
         if wanted.all():
             return self
         promised = Promised(*(figure[wanted] for figure in self.promised))
@@ -93,6 +98,14 @@ def ranked(costs: Costs, objective: str, found: Sequence[Found] = (), by: str = 
     work = np.broadcast_to(costs.energy(np.zeros(())), costs.cells.shape)
     promised = Promised(np.array(getattr(costs, by)), work, costs.commands, costs.held)
     return Ranking(objective, found, promised, costs.standing_pj, costs.certain)
+
+
+def first_figure(costs: Costs, objective: str) -> Reals:
+    """What cells are ranked by first."""
+    name = ORDERS[objective][0]
+    if name == CYCLES:
+        return costs.cycles
+    return costs.energy_pj if name == ENERGY else costs.cycles * costs.energy_pj
 
 
 def joined(parts: Sequence[Ranking]) -> Ranking:
