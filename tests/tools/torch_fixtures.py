@@ -100,15 +100,18 @@ def main() -> None:
         assert path.stat().st_size < LARGEST_BYTES, path
 
 
-def packed(archive: bytes, name: str) -> bytes:
-    """The archive compressed, without stack traces, all of it from one moment."""
+def packed(archive: bytes, name: str, weights: bool = True) -> bytes:
+    """The archive compressed, without stack traces, all of it from one moment; on request without ``weights``."""
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
         for item in old.infolist():
+            if not weights and "/data/weights/weight_" in item.filename:
+                continue
             data = old.read(item)
             if item.filename.endswith("models/model.json"):
                 data = json.dumps(_without_traces(json.loads(data))).encode()
-            entry = zipfile.ZipInfo(item.filename.replace("archive/", f"{name}/", 1), (2026, 1, 1, 0, 0, 0))
+            inside = item.filename.split("/", 1)[1]  # the first folder is named as the file was, or "archive"
+            entry = zipfile.ZipInfo(f"{name}/{inside}", (2026, 1, 1, 0, 0, 0))
             new.writestr(entry, data, zipfile.ZIP_DEFLATED)
     return made.getvalue()
 
