@@ -105,6 +105,8 @@ HELPERS = {  # beside the extensions of a package of the tree
         "patterns",
         "promising_spreads",
         "mapping_cache",
+        "outdone",
+        "ranking",
         "reason",
         "space",
         "table_cache",
