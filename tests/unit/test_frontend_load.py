@@ -147,7 +147,10 @@ def test_the_full_text_form_is_read_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("  - conv: {out_channels: 4, kernal: 3}", r":6:\d+: layers\[0\]\.conv: key 'kernel' is missing"),
+        (
+            "  - conv: {out_channels: 4, kernal: 3}",
+            r":6:\d+: layers\[0\]\.conv: key 'kernel' is missing \(did you mean it by 'kernal'\?\)",
+        ),
         ("  - conv: {out_channels: 4, kernel: 3, strid: 2}", r"unknown key 'strid'.*did you mean 'stride'"),
         ("  - conv: {out_channels: 4, kernel: 0}", r"layers\[0\]\.conv\.kernel: found 0; allowed 1 or more"),
         ("  - conv: {out_channels: 4, kernel: [1, 2, 3]}", "found 3 sizes; allowed 1 or 2"),

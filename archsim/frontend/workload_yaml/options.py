@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
 
-from archsim.base.errors import ConfigError, nearest
+from archsim.base.errors import ConfigError, nearest, nearest_name
 from archsim.frontend.workload_yaml.expression import evaluate
 from archsim.spec.nodes import FileNode as Text
 
@@ -35,6 +35,11 @@ class EntryOptions:
         place = self._node.mapping[key].mark if key in self._node.mapping else self._node.mark
         raise ConfigError(f"{place}: {self.path}{'.' + key if key else ''}: {message}")
 
+    def _missing(self, key: str) -> NoReturn:
+        """Raise ConfigError for a key that has to be there, with the one that may be meant by it."""
+        close = nearest_name(key, [name for name in self._node.mapping if name not in self._asked])
+        self.fail(f"key '{key}' is missing" + (f" (did you mean it by '{close}'?)" if close else ""))
+
     def has(self, key: str) -> bool:
         """Whether the file gives ``key``."""
         if self._known and key not in self._known:
@@ -45,7 +50,7 @@ class EntryOptions:
     def text(self, key: str, default: str | None = None, allowed: tuple[str, ...] = ()) -> str:
         """A word; required when there is no default."""
         if not self.has(key):
-            return default if default is not None else self.fail(f"key '{key}' is missing")
+            return default if default is not None else self._missing(key)
         found = self._node.mapping[key].value
         if not isinstance(found, str):
             self.fail(f"found {self._shown(key)}; allowed a name", key)
@@ -79,7 +84,7 @@ class EntryOptions:
     def size(self, key: str, default: int | None = None, low: int = 1) -> int:
         """A whole number or expression of at least ``low``."""
         if not self.has(key):
-            return default if default is not None else self.fail(f"key '{key}' is missing")
+            return default if default is not None else self._missing(key)
         return self._number(self._node.mapping[key], key, low)
 
     def listed(self, key: str) -> bool:
@@ -96,7 +101,7 @@ class EntryOptions:
     def real(self, key: str, low: float) -> float:
         """A number of at least ``low``; required."""
         if not self.has(key):
-            self.fail(f"key '{key}' is missing")
+            self._missing(key)
         value = self._node.mapping[key].value
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
             self.fail(f"found {self._shown(key)}; allowed a number", key)
@@ -110,7 +115,7 @@ class EntryOptions:
     def sizes(self, key: str, default: Shape | None = None, low: int = 1) -> Shape:
         """A list of whole numbers or expressions."""
         if not self.has(key):
-            return default if default is not None else self.fail(f"key '{key}' is missing")
+            return default if default is not None else self._missing(key)
         found = self._node.mapping[key]
         if not isinstance(found.value, list) or not found.items:
             self.fail(f"found {self._shown(key)}; allowed a list of sizes", key)
