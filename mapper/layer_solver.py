@@ -130,8 +130,8 @@ class Solver:
         return digest(["choice", *(self.key(*work) for work in whole), *simulated])
 
     @property
-    def at_once(self) -> bool:
-        """Whether several problems are searched at a time."""
+    def is_parallel(self) -> bool:
+        """Whether several problems are searched at a time: no random mappings, nor those that are simulated."""
         return self.options.workers > 1 and not self.options.random and not self.options.refine
 
     def prepare(self, works: Iterable[Work]) -> None:
@@ -139,6 +139,7 @@ class Solver:
 
         What a process does not bring back, since it died, is searched here later.
         """
+        assert self.is_parallel
         missing = {key: work for work in works if self._known(key := self.key(*work), work) is None}
         if len(missing) < 2:
             return

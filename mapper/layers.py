@@ -201,7 +201,7 @@ class Layers:
             if not outdone(part, self.chip, self.options.objective, costs):
                 yield part, rules
 
-    def _searched(self, residency: Residency) -> Iterator[list[Work]]:
+    def _unknown(self, residency: Residency) -> Iterator[list[Work]]:
         """Of layers that no file states, and of which the best is not known yet, the problems on each engine."""
         for index, layer in enumerate(self.workload.layers):
             if layer.kind != "host" and not self.stated.has(layer):
@@ -211,9 +211,9 @@ class Layers:
 
     def _prepare(self, residency: Residency) -> None:
         """Search many layers at once, on their first engines and then on those that may be as good."""
-        if not self.solver.at_once:
+        if not self.solver.is_parallel:
             return
-        layers = list(self._searched(residency))
+        layers = list(self._unknown(residency))
         self.solver.prepare(part for whole in layers for part in self._parts(whole[:1]))
         self.solver.prepare(part for whole in layers for part in self._rest(whole, residency))
 
@@ -228,7 +228,7 @@ class Layers:
         yield from self._contenders(whole[1:], found)
 
     def searched(self, index: int, residency: Residency) -> Iterator[Work]:
-        """What a search of a layer looks at: a problem for each engine and spread, none on the host."""
+        """What a search of a layer may look at: a problem for each engine and spread, none on the host."""
         return self._parts(self._on_engines(index, residency))
 
     def _on_engines(self, index: int, residency: Residency) -> list[Work]:
@@ -275,7 +275,7 @@ class Layers:
         return dict(zip(("inputs", "weights"), found, strict=True))
 
     def _engines(self, layer: Layer, rules: constraints.Rules) -> list[str]:
-        """Those that are searched: the vector unit for matmuls only where it may be as fast as the array."""
+        """Those that may be searched: the vector unit for matmuls only where it may be as fast as the array."""
         possible = self._possible(layer)
         if rules.units is not None:
             return constraints.engines(layer, possible, rules, self.architecture)

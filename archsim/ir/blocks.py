@@ -60,7 +60,7 @@ def equal_blocks(workload: Workload) -> EqualBlocks | None:
 
 
 def shortened(workload: Workload, blocks: EqualBlocks) -> Workload:
-    """The Workload without the layers that are left out; the last block reads what the third one made."""
+    """The Workload without the layers that are left out; the last block goes on with what the third one made."""
     gone, layers = blocks.left_out, workload.layers
     sources = _sources(workload)
     kept = [
@@ -70,7 +70,7 @@ def shortened(workload: Workload, blocks: EqualBlocks) -> Workload:
     ]
     used = {operand.tensor for layer in kept for operand in (*layer.inputs, layer.output)}
     used |= {_base(workload, name) for name in used}
-    dropped = {operand.tensor for at in gone for operand in (*layers[at].inputs, layers[at].output)} - used
+    dropped = {operand.tensor for layer in layers for operand in (*layer.inputs, layer.output)} - used
     tensors = {
         name: tensor
         for name, tensor in workload.tensors.items()

@@ -22,7 +22,7 @@ from mapper.lower.collisions import Collisions
 from mapper.problem.constraints import FREE, Rules
 from mapper.problem.problem import Problem
 from mapper.search.patterns import TilePatterns
-from mapper.search.ranking import CYCLES, ORDERS, Found, Ranking, first_figure, joined, ranked, those
+from mapper.search.ranking import CYCLES, RANKED_BY, Found, Ranking, first_figure, joined, ranked, those
 from mapper.search.space import Choice, Settled, settled
 from mapper.search.templates import Space, Template, open_space
 from mapper.search.ties import Alike, first
@@ -30,7 +30,7 @@ from mapper.search.ties import Alike, first
 OPTIMAL = "optimal in the stated space"
 PROMISING = 8  # cells that are worked out before the others are looked at
 TOLD = 16  # cells that are worked out before the others learn of what DRAM makes of their tiles
-SLACK = 1.0  # cycle, of rounding
+SLACK = 1.0  # of a figure, for rounding: a cycle, or far less than it is of energies
 AT_ONCE = 1 << 16  # cells whose costs are held together, some 100 MB
 
 
@@ -138,7 +138,7 @@ def _promising(cells: _Cells, legal: Sequence[Found]) -> list[Found]:
     def promised(place: int) -> Reals:
         return cells.space.least(*legal[place])
 
-    if cells.evaluated <= AT_ONCE:
+    if cells.evaluated <= AT_ONCE:  # so few are held; of more all is worked out twice
         promised = cache(promised)
     least = np.empty(len(legal))
     few: list[tuple[float, int, int]] = []
@@ -166,7 +166,7 @@ def _sifted(cells: _Cells, found: Sequence[Found], objective: str) -> Ranking:
     parts = list(_at_once(found))
     if len(parts) == 1:
         return cells.ranking(found, objective)
-    alike, name = Alike(cells.space.problem.spread is not None), ORDERS[objective][0]
+    alike, name = Alike(cells.space.problem.spread is not None), RANKED_BY[objective][0]
     promised, most = np.inf, np.inf
     kept, certain = list[Ranking](), dict[str, float]()
     for part in parts:

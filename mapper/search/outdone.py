@@ -1,7 +1,7 @@
 """Whether a layer is worth a search on the vector unit, once it is known what others of its mappings take.
 
-A product that fills an array takes hundreds of times as long in lanes, and in lanes its tiles may have any extent, so
-that this search would be the longest of all. What the lanes work is known before it.
+A product that fills an array takes many times as long in lanes, and in lanes its tiles may have any extent, so that
+this search would be the longest of all. How long the lanes work is known before it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid_cost import Costs, operations_pj
 from mapper.problem.operands import OUT
 from mapper.problem.problem import Problem
-from mapper.search.ranking import ENERGY, ORDERS, PRODUCT, ranked
+from mapper.search.ranking import ENERGY, PRODUCT, RANKED_BY, ranked
 from mapper.search.ties import Alike
 
 
@@ -23,7 +23,7 @@ def outdone(problem: Problem, chip: ChipCosts, objective: str, others: Sequence[
     busy too long; False on any other engine."""
     if problem.engine != "vector" or not problem.accumulates or not others:
         return False
-    name = ORDERS[objective][0]
+    name = RANKED_BY[objective][0]
     best = min(float(np.min(ranked(costs, objective).figure(name))) for costs in others)
     return _least(problem, chip, name) > Alike(problem.spread is not None).most(name, best)
 

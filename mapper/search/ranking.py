@@ -19,7 +19,7 @@ from mapper.search.templates import Template
 from mapper.search.ties import FORECASTS, Alike, first
 
 CYCLES, ENERGY, PRODUCT = FORECASTS
-ORDERS = {"latency": (CYCLES, ENERGY), "energy": (ENERGY, CYCLES), "edp": (PRODUCT, CYCLES)}
+RANKED_BY = {"latency": (CYCLES, ENERGY), "energy": (ENERGY, CYCLES), "edp": (PRODUCT, CYCLES)}
 
 Found = tuple[Template, Cells]
 
@@ -49,7 +49,7 @@ class Ranking:
         that were left out."""
         self.objective, self.found, self.promised = objective, list(found), promised
         self.standing_pj, self.certain = standing_pj, certain
-        self.names = (*ORDERS[objective], "commands", "bytes held")
+        self.names = (*RANKED_BY[objective], "commands", "bytes held")
 
     @property
     def floor(self) -> float:
@@ -102,7 +102,7 @@ def ranked(costs: Costs, objective: str, found: Sequence[Found] = (), by: str = 
 
 def first_figure(costs: Costs, objective: str) -> Reals:
     """What cells are ranked by first."""
-    name = ORDERS[objective][0]
+    name = RANKED_BY[objective][0]
     if name == CYCLES:
         return costs.cycles
     return costs.energy_pj if name == ENERGY else costs.cycles * costs.energy_pj

@@ -71,8 +71,8 @@ def main() -> None:
             f"{name}.json": text.encode(),
         }
         for file, data in files.items():
-            (FOLDER / file).write_bytes(data)
             assert len(data) < LARGEST_BYTES, (file, len(data))
+            (FOLDER / file).write_bytes(data)
 
 
 def _onnx(module: Any, inputs: tuple[Any, ...]) -> bytes:

@@ -71,6 +71,23 @@ def test_tiles_of_one_number_are_slowed_alike(layers: Layers) -> None:
             assert slower == pytest.approx([slower[0]] * len(slower), rel=1e-12)
 
 
+def test_what_is_learned_does_not_depend_on_how_many_cells_are_held(
+    layers: Layers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, space = _spaces(layers)[0]
+    at_once = exhaustive.best(space, "latency")
+    learned, real = list[int](), exhaustive._learn
+
+    def learn(cells: Any, ranking: Any, *rest: Any) -> None:
+        learned.append(ranking.promised.cycles.size)
+        real(cells, ranking, *rest)
+
+    monkeypatch.setattr(exhaustive, "_learn", learn)
+    monkeypatch.setattr(exhaustive, "AT_ONCE", 97)
+    assert exhaustive.best(space, "latency") == at_once
+    assert max(learned) > 2 * exhaustive.AT_ONCE
+
+
 def test_a_search_that_learns_finds_what_one_finds_that_does_not(
     layers: Layers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
