@@ -126,13 +126,8 @@ class Costs:
     def energy(self, cycles: Reals) -> Reals:
         """The same where it takes so many ``cycles``."""
         converted = lane_operations(self.problem, self.flows) * self._cores * _lane_pj(self.problem, self.chip)
-        found: Reals = self.accesses_pj + operations_pj(self.problem, self.chip) + converted + cycles * self.standing_pj
-        return found
-
-    @property
-    def standing_pj(self) -> float:
-        """What a cycle costs in which nothing happens."""
-        return self.chip.standing_pj
+        work: Reals = self.accesses_pj + operations_pj(self.problem, self.chip) + converted
+        return work + cycles * self.chip.standing_pj
 
     @property
     def _cores(self) -> int:

@@ -168,10 +168,10 @@ def _sifted(cells: _Cells, found: Sequence[Found], objective: str) -> Ranking:
         return cells.ranking(found, objective)
     alike, name = Alike(cells.space.problem.spread is not None), RANKED_BY[objective][0]
     promised, most = np.inf, np.inf
-    kept, certain = list[Ranking](), dict[str, float]()
+    kept, certain = list[Ranking](), list[Mapping[str, float]]()
     for part in parts:
         costs = cells.costs(part)
-        certain = {what: min(least, certain.get(what, least)) for what, least in costs.certain.items()}
+        certain.append(costs.certain)
         figure = first_figure(costs, objective)
         if figure.min() < promised:
             promised = float(figure.min())
@@ -180,9 +180,7 @@ def _sifted(cells: _Cells, found: Sequence[Found], objective: str) -> Ranking:
         wanted = figure <= most
         if wanted.any():
             kept.append(ranked(costs.of(wanted), objective, those(part, wanted)))
-    ranking = joined(kept)
-    ranking.certain = certain
-    return ranking
+    return joined(kept, certain)
 
 
 def _turned_out(cells: _Cells, part: Sequence[Found], costs: Costs, objective: str) -> float:

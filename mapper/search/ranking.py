@@ -97,7 +97,7 @@ def ranked(costs: Costs, objective: str, found: Sequence[Found] = (), by: str = 
     """A ranking by ``costs``, which are those of the cells that were ``found``; ``by``: cycles | bound."""
     work = np.broadcast_to(costs.energy(np.zeros(())), costs.cells.shape)
     promised = Promised(np.array(getattr(costs, by)), work, costs.commands, costs.held)
-    return Ranking(objective, found, promised, costs.standing_pj, costs.certain)
+    return Ranking(objective, found, promised, costs.chip.standing_pj, costs.certain)
 
 
 def first_figure(costs: Costs, objective: str) -> Reals:
@@ -108,12 +108,13 @@ def first_figure(costs: Costs, objective: str) -> Reals:
     return costs.energy_pj if name == ENERGY else costs.cycles * costs.energy_pj
 
 
-def joined(parts: Sequence[Ranking]) -> Ranking:
-    """Rankings of parts of the cells of one space as one, one after the other."""
-    promised = _together(parts)
+def joined(parts: Sequence[Ranking], certain: Iterable[Mapping[str, float]] = ()) -> Ranking:
+    """Rankings of parts of the cells of one space as one, one after the other; ``certain``: of all cells, those that
+    were left out too, where there are any."""
+    known = [*certain] or [part.certain for part in parts]
     found = [each for part in parts for each in part.found]
-    certain = {name: min(part.certain[name] for part in parts) for name in parts[0].certain}
-    return Ranking(parts[0].objective, found, promised, parts[0].standing_pj, certain)
+    least = {name: min(each[name] for each in known) for name in known[0]}
+    return Ranking(parts[0].objective, found, _together(parts), parts[0].standing_pj, least)
 
 
 def _together(parts: Iterable[Ranking]) -> Promised:

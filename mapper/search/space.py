@@ -89,7 +89,7 @@ class Settled:
     def choice(self) -> Choice:
         """With all its figures."""
         mapping = replace(self.mapping, bound_cycles=int(self.costs.bound))
-        return Choice(mapping, float(self.costs.energy(np.zeros(()))), self.costs.standing_pj)
+        return Choice(mapping, float(self.costs.energy(np.zeros(()))), self.costs.chip.standing_pj)
 
 
 def choice(cell: Cell, costs: Costs, position: int, space: int, evaluated: int, proof: str) -> Choice:
