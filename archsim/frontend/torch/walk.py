@@ -1,7 +1,7 @@
 """An exported program to the neutral graph: call by call, in order.
 
-What a call makes of constants alone is a constant: with contents where they are few and known, else of the stated shape
-only. A call that writes into a tensor (``relu_``) makes a new value, which has the tensor's name from then on. Graphs
+What a call makes of constants alone is a constant: with contents where they are few and known, else of its shape only,
+which the program states where no rule takes the call. A call that writes into a tensor (``relu_``) makes a new value, which has the tensor's name from then on. Graphs
 inside of the graph that run once (``with torch.no_grad()``) are walked in their place.
 """
 
@@ -207,30 +207,38 @@ class _Walk:
     def _results(self, bound: BoundCall, reads: list[str]) -> tuple[str, ...]:
         """Values of the call's outputs, '' for those that no rule makes."""
         rule = RULES.get(bound.name) or RULES.get(_plain(bound.name))
-        constant = all(self.maker.values[name].constant for name in reads)
-        known = constant and all(self.maker.values[name].data is not None for name in reads)
-        folds = constant and bound.name not in products.RULES and not (known and rule is not None)
+        folds = all(self.maker.values[name].constant for name in reads) and bound.name not in products.RULES
         if reads and folds and not (bound.is_chosen and rule is not None):
-            return self._stand_ins(bound, reads)
+            return self._folded(bound, rule, reads)
         if rule is None:
             return self._hosted(bound, reads)
         count = len(self.maker.nodes)
         try:
-            found = rule(bound)
+            return _values(rule(bound))
         except UnsupportedError:
             if not self.host or len(bound.shapes) != 1:
                 raise
             del self.maker.nodes[count:]
             return self._hosted(bound, reads)
-        return (found,) if isinstance(found, str) else tuple(found)
 
-    def _stand_ins(self, bound: BoundCall, reads: list[str]) -> tuple[str, ...]:
-        """Constants of the stated shapes, made of others; the same ones where the same is made again."""
+    def _folded(self, bound: BoundCall, rule: CallRule | None, reads: list[str]) -> tuple[str, ...]:
+        """What is made of constants; the same ones where the same is made again. What no rule makes of constants whose
+        contents nobody knows is a constant of the stated shape."""
         stated = {key: each for key, each in bound.call.arguments.items() if not isinstance(each, TensorName)}
         what = (bound.call.op, tuple(reads), repr(stated), tuple(bound.shapes), tuple(bound.dtypes))
-        if what not in self.made:
-            self.made[what] = self._constants(bound, reads)
-        return self.made[what]
+        if what in self.made:
+            return self.made[what]
+        known = all(self.maker.values[name].data is not None for name in reads)
+        count = len(self.maker.nodes)
+        try:
+            found = self._constants(bound, reads) if rule is None else _values(rule(bound))
+        except UnsupportedError:
+            if known and not self.host:
+                raise
+            del self.maker.nodes[count:]
+            found = self._constants(bound, reads)
+        self.made[what] = found
+        return found
 
     def _constants(self, bound: BoundCall, reads: list[str]) -> tuple[str, ...]:
         sources = sorted({source for name in reads for source in self.maker.values[name].sources})
@@ -329,6 +337,11 @@ def _contents(call: TorchCall) -> list[str]:
 
 def _writes(name: str) -> bool:
     return name.endswith("_") and not name.endswith("__")
+
+
+def _values(found: Sequence[str]) -> tuple[str, ...]:
+    """What a rule returned, one value or more."""
+    return (found,) if isinstance(found, str) else tuple(found)
 
 
 def _plain(name: str) -> str:
