@@ -26,6 +26,6 @@ def compile_model(workload: Workload, architecture: Architecture, options: Optio
     workload = formatted(workload, architecture, options.dtypes or {})
     try:
         mapped = Layers(workload, architecture, dtypes, options).map()
-        return Lowering(workload, architecture, dtypes, options).lower(mapped)
+        return Lowering(workload, architecture, dtypes, options, mapped.groups).lower(mapped)
     except PlaceError as error:
         raise MappingError(f"{options.given.place(f'placement {error.tensor}')}{error}") from None

@@ -18,6 +18,7 @@ from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
 from mapper.cost.grid_cost import Costs
 from mapper.given.priced import price
 from mapper.given.stated import Stated, StatedError
+from mapper.groups.plan import expanded, planned, spans_of, windowed
 from mapper.layer_solver import Solver, Work
 from mapper.lower.model import Mapped
 from mapper.lower.one_layer import lower_alone
@@ -52,7 +53,8 @@ class Layers:
             architecture, options.outer, energies.pj, standing_w=energies.standing_w, shares=options.network_shares
         )
         self.solver = Solver(self.chip, dtypes, options)
-        self.stated = Stated(workload, self.chip, dtypes, options.given)
+        self.groups = planned(options.given.groups, workload, architecture, dtypes)
+        self.stated = Stated(workload, self.chip, dtypes, expanded(options.given, self.groups, workload))
         self.rules = {layer.name: self._rules(layer) for layer in workload.layers}
 
     def map(self) -> Mapped:
@@ -85,7 +87,7 @@ class Layers:
                 barred |= {tight.tensor}
                 continue
             problems, mappings = zip(*pairs, strict=True) if pairs else ((), ())
-            return Mapped(residency, problems, mappings, barred)
+            return Mapped(residency, problems, mappings, barred, self.groups)
 
     def _name(self, index: int) -> str:
         return self.workload.layers[index].name
@@ -106,7 +108,9 @@ class Layers:
             barred = frozenset(self.workload.tensors)
         elif self.architecture.noc is None:
             barred |= self._converted
-        return plan_residency(self.workload, self.architecture, self.dtypes, barred, self.stated.placed)
+        barred |= windowed(self.groups)
+        spans = spans_of(self.groups)
+        return plan_residency(self.workload, self.architecture, self.dtypes, barred, self.stated.placed, spans)
 
     @cached_property
     def _converted(self) -> Barred:
@@ -320,7 +324,7 @@ class Layers:
         for memory in self.architecture.memories:
             is_shared = memory.name in residency.capacity
             capacity[memory.name] = usable(memory, free[memory.name], memory.capacity_bytes, is_shared)
-        pinned = {found.tensor: found.memory for found in residency.at(index)}
+        pinned = {found.tensor: found.memory for found in residency.at(index)} | self._windows(index)
         layer = self.workload.layers[index]
         made = build(layer, self.workload, self.architecture, self.dtypes, capacity, pinned, engine)
         return replace(made, external=self._external(index))
@@ -332,8 +336,15 @@ class Layers:
             return frozenset()
         return frozenset(found.name for found in layers[index].inputs if tensors[found.tensor].kind in EXTERNAL)
 
+    def _windows(self, index: int) -> dict[str, str]:
+        """The memories in which tensors lie that the members of a layer's group make for one another."""
+        plan = next((plan for plan in self.groups if plan.first <= index <= plan.last), None)
+        return {window.tensor.name: window.window.level for window in plan.windows} if plan is not None else {}
+
     def _free(self, index: int, residency: Residency) -> dict[str, int]:
-        return residency.free_by_memory(index, self.architecture)
+        plan = next((plan for plan in self.groups if plan.first <= index <= plan.last), None)
+        beside = range(plan.first, plan.last + 1) if plan is not None else (index,)
+        return residency.free_beside(beside, self.architecture)
 
 
 class TooTightError(Exception):

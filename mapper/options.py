@@ -10,6 +10,7 @@ from archsim.base.errors import ConfigError, nearest
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import Constraint, LayerFences, LayerMapping, Placement
 from archsim.ir.program import Program
+from archsim.ir.schedule import Group
 from archsim.spec.architecture import Architecture
 from mapper.cost.chip_rates import Outer
 from mapper.problem.element_scales import Numbers
@@ -22,7 +23,7 @@ Simulate = Callable[[Program], int]  # reference cycles of a Program on the chip
 
 @dataclass(frozen=True)
 class Given:
-    """What is stated instead of searched: ``layers`` by name, ``placements`` by tensor, ``constraints``.
+    """What is stated instead of searched: ``layers`` by name, ``placements`` by tensor, ``constraints``, ``groups``.
 
     ``places``: ``layer NAME``, ``layer NAME[node]``, ``placement TENSOR`` -> what a message about it begins with.
     """
@@ -30,6 +31,7 @@ class Given:
     layers: Mapping[str, LayerMapping] = field(default_factory=dict)
     placements: Mapping[str, Placement] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
+    groups: tuple[Group, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, key: str) -> str:

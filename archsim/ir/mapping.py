@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from archsim.ir.schedule import Group
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:
@@ -81,7 +83,8 @@ class ModelMapping:
 
     ``workload_sha256``, ``chip_sha256``: of what it was made for ('' where that is not known). ``fences``: between
     layers, ``needed`` (a command waits for those of earlier layers whose bytes it touches) or ``all`` (for every
-    command of earlier layers).
+    command of earlier layers). ``groups``: those of several layers, whose mappings are without what the groups share;
+    every other layer runs by itself.
     """
 
     workload: str
@@ -93,6 +96,7 @@ class ModelMapping:
     workload_sha256: str = ""
     chip_sha256: str = ""
     fences: LayerFences = "needed"
+    groups: tuple[Group, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ it heads its queue, its waits are met (each takes ``n`` tokens, at start) and it
 Rings. ``Ring`` is ``slots`` slots of ``slot_bytes`` in one memory, written by one queue and read by ``readers``.
 It owns the token ``NAME.free`` (at first ``slots``; taken by the writer; rises when a slot's readers have all given it)
 and the token ``NAME.full`` (initially 0, one counter per reading queue; a writer's signal raises each).
-A queue's current slot of a ring is the last one whose token it took. Slots follow one another around the ring's
+A queue's current slot of a ring is the last one whose token it took; that of its writer, which may read it too, is the
+last one that it took to write. Slots follow one another around the ring's
 ``slots * slot_bytes`` bytes; with ``retain`` > 0 a slot whose token was taken by a command flagged ``retains``
 begins ``retain`` bytes before the end of the previous one (the halo stays; the move brings only the rest).
 

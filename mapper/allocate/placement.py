@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -76,10 +76,25 @@ def host_written(workload: Workload, base: Mapping[str, str]) -> frozenset[str]:
     return frozenset(base[layer.output.tensor] for layer in workload.layers if layer.kind == "host")
 
 
-def lifetimes(workload: Workload, base: Mapping[str, str]) -> dict[str, Lifetime]:
+Spans = Sequence[tuple[int, int]]  # first and last layers of groups, which run beside one another
+
+
+def lifetimes(workload: Workload, base: Mapping[str, str], groups: Spans = ()) -> dict[str, Lifetime]:
     """Lifetime of every base tensor; inputs, weights and what the host writes live from before the start, graph outputs
-    to the end, states from before it to the end.
+    to the end, states from before it to the end. What lives in one layer of a group does in all of them.
     """
+    found = _lifetimes(workload, base)
+    for first, last in groups:
+        for name, life in found.items():
+            if life.first <= last and first <= life.last:
+                found[name] = Lifetime(
+                    first if first <= life.first <= last else life.first,
+                    last if first <= life.last <= last else life.last,
+                )
+    return found
+
+
+def _lifetimes(workload: Workload, base: Mapping[str, str]) -> dict[str, Lifetime]:
     found: dict[str, Lifetime] = {}
     end, hosted = len(workload.layers), host_written(workload, base)
     for index, layer in enumerate(workload.layers):

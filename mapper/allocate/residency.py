@@ -20,6 +20,7 @@ from mapper.allocate.placement import (
     Layout,
     Lifetime,
     PlaceError,
+    Spans,
     check_stated,
     highest_fit,
     layout,
@@ -59,6 +60,11 @@ class Residency:
             free[pinned.memory] = min(free[pinned.memory], pinned.address)
         return free
 
+    def free_beside(self, layers: Iterable[int], architecture: Architecture) -> dict[str, int]:
+        """The same for layers that run beside one another."""
+        each = [self.free_by_memory(layer, architecture) for layer in layers]
+        return {name: min(free[name] for free in each) for name in each[0]}
+
     def at(self, layer: int) -> list[Resident]:
         """Tensors pinned at ``layer``."""
         return [r for r in self.tensors.values() if r.life.first <= layer <= r.life.last]
@@ -77,9 +83,10 @@ def plan_residency(
     dtypes: Mapping[str, str],
     barred: frozenset[str],
     placed: Mapping[str, Placement],
+    groups: Spans = (),
 ) -> Residency:
     """Greedy choice; ``barred`` tensors stay in DRAM (their presence made a layer unmappable), ``placed`` ones where
-    they are stated to be.
+    they are stated to be; ``groups``: first and last layers of each.
 
     Raises PlaceError where a stated place is impossible.
     """
@@ -89,7 +96,7 @@ def plan_residency(
         _refuse_on_chip(placed.values(), architecture)
         return plan
     base = {name: base_of(workload, name) for name in workload.tensors}
-    lives = lifetimes(workload, base)
+    lives = lifetimes(workload, base, groups)
     uses = _uses(workload, base)
     search = _Search(workload, architecture, memories, plan, size_bytes(dtypes["inputs"]), lives)
     for name, place in placed.items():

@@ -83,27 +83,32 @@ def wanted(problem: Problem, mapping: LayerMapping) -> list[Slot]:
 
 
 def allocate(
-    problem: Problem,
-    mapping: LayerMapping,
+    rings: Sequence[Slot],
+    weights: Set[str],
     architecture: Architecture,
     free: Mapping[str, int],
     before: Sequence[Mapping[str, Sequence[Block]]],
+    name: str,
 ) -> dict[str, Slot]:
-    """Rings of one layer; ``free`` bytes from address 0 per memory, ``before``: where those of the layers before it lie
-    (``taken``)."""
-    rings = wanted(problem, mapping)
-    weights = {plan.name for plan in problem.operands if plan.operand in ("b", BIAS)}
+    """Rings of a layer or a group called ``name``; ``weights``: those of them that stay off earlier ones first,
+    ``free`` bytes from address 0 per memory, ``before``: where those of the layers before it lie (``taken``)."""
     placed: dict[str, Slot] = {}
-    for name in dict.fromkeys(ring.memory for ring in rings):
-        inside = [ring for ring in rings if ring.memory == name]
-        earlier = [blocks.get(name, ()) for blocks in reversed(before)]
-        found = _apart(inside, architecture.memory(name).word_bytes, free[name], earlier, weights)
+    for memory in dict.fromkeys(ring.memory for ring in rings):
+        inside = [ring for ring in rings if ring.memory == memory]
+        earlier = [blocks.get(memory, ()) for blocks in reversed(before)]
+        found = _apart(inside, architecture.memory(memory).word_bytes, free[memory], earlier, weights)
         if found is None:
+            need = sum(ring.size_bytes for ring in inside)
             raise MappingError(
-                f"layer '{mapping.layer}': its rings do not fit the memory that its tiles were chosen for"
+                f"{name}: its rings, of {need:,} bytes in all, do not fit '{memory}', which has {free[memory]:,} free"
             )
         placed |= {slot.operand: slot for slot in found}
     return {ring.operand: placed[ring.operand] for ring in rings}
+
+
+def weights_of(problem: Problem) -> frozenset[str]:
+    """Rings of a layer's weights."""
+    return frozenset(plan.name for plan in problem.operands if plan.operand in ("b", BIAS))
 
 
 def taken(rings: Mapping[str, Slot]) -> dict[str, list[Block]]:

@@ -49,7 +49,7 @@ def estimate(workload: Workload, architecture: Architecture, options: Options) -
     workload = formatted(workload, architecture, options.dtypes or {})
     try:
         mapped = Layers(workload, architecture, dtypes, options).map()
-        lowering = Lowering(workload, architecture, dtypes, options)
+        lowering = Lowering(workload, architecture, dtypes, options, mapped.groups)
         tensors = lowering.place(mapped.residency)
         frames = list(lowering.frames(mapped, tensors))
         counts = _counts(frames, architecture, dtypes, options)

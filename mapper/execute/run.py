@@ -70,6 +70,18 @@ class Executor:
             block = replace(block, shape=shape, offset=offset, strides=strides)
         return np.array(block.read_real())
 
+    def slot_values(
+        self, ring: str, number: int, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]
+    ) -> Array:
+        """The numbers in a part of ``shape`` of slot ``number`` of a ring, in the order in which slots were taken.
+
+        Raises ProgramError for bytes that nothing has written.
+        """
+        stored = self._rings[ring]
+        start = self._tokens.slot_begin(stored, number)
+        place = Place(stored, self._memories[stored.memory], stored.base, start, stored.size_bytes, stored.slot_bytes)
+        return np.array(Block(place, shape, offset, strides, f"ring '{ring}'").read_real())
+
     def is_touched(self, tensor: str, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> bool:
         """Whether anything was written to a part of a tensor, from byte ``offset`` on, so far."""
         stored = self._tensors[tensor]

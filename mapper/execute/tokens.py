@@ -60,8 +60,12 @@ class Tokens:
 
     def slot_start(self, ring: Ring, queue: str, writes: bool) -> int | None:
         """Byte of the ring's span at which the current slot of a queue begins; None before it has one."""
-        number = self._taken[ring.name, WRITER if writes else queue]
+        number = self._taken[ring.name, WRITER if writes or queue == ring.writer else queue]
         return self._starts[ring.name][number - 1] if 0 < number <= len(self._starts[ring.name]) else None
+
+    def slot_begin(self, ring: Ring, number: int) -> int:
+        """Byte of the ring's span at which a slot begins, in the order in which slots were taken."""
+        return self._starts[ring.name][number]
 
     def _claim(self, ring: Ring, n: int, retains: bool) -> None:
         for _ in range(n):

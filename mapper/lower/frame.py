@@ -21,12 +21,15 @@ from mapper.problem.strides import Padding, row_major
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Where an operand's tensor lies: store name, byte offset of element 0, byte strides and length of each axis."""
+    """Where an operand's tensor lies: store name, byte offset of element 0, byte strides and length of each axis.
+
+    ``within``: loops with which the place itself moves on, those over the passes of a group whose window it is."""
 
     store: str
     offset: int
     strides: tuple[int, ...]
     shape: tuple[int, ...]
+    within: int = 0
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ class Frame:
 
     def ring(self, operand: str) -> str:
         """Ring name of an operand (tensors have no @, so names cannot meet)."""
-        return f"{self.name}@{operand}"
+        return ring_name(self.name, operand)
 
     def tiles(self, depth: int) -> Mapping[str, int]:
         """Tile size of every dim below ``depth`` loops."""
@@ -329,7 +332,7 @@ class Frame:
             const += axis.offset * stride
             for dim, coef in axis.terms:
                 strides[dim] = strides.get(dim, 0) + coef * stride
-        terms = self.starts(strides, depth)
+        terms = self.starts(strides, depth, stored.within)
         clips = self._copied_clips(plan, depth) if self.problem.engine == "copy" and not plan.resident else ()
         moving = self.moving(strides, depth, frozenset(clip.dim for clip in clips))
         return Region(operand, stored.store, plan.element_bytes, moving, Affine(const, terms), clips)
@@ -363,6 +366,11 @@ class Frame:
                 behind = padded.pad_bytes if axis == padded.row_axis else 0
                 return kept, kept * stride + behind
         return 0, 0
+
+
+def ring_name(layer: str, operand: str) -> str:
+    """Name of the ring of a layer's operand."""
+    return f"{layer}@{operand}"
 
 
 def _sum(parts: Sequence[Affine], const: int) -> Affine:

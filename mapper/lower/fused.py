@@ -46,8 +46,9 @@ def _runs_once(sync: Command, first: LoopEdge) -> bool:
 
 
 def only_waits(command: Command) -> bool:
-    """Whether a command takes tokens and does nothing else."""
-    return command.op == "SYNC" and not command.signals
+    """Whether a command takes tokens and does nothing else; a slot that retains bytes is taken by a command that says
+    so."""
+    return command.op == "SYNC" and not command.signals and not command.retains
 
 
 def _taking(node: ProgramNode, sync: Command) -> ProgramNode | None:

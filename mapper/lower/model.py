@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from archsim.ir.dtypes import size_bytes
@@ -24,30 +25,37 @@ from mapper.allocate.placement import (
     view_strides,
 )
 from mapper.allocate.residency import Residency
-from mapper.allocate.rings import Slot, allocate, fit, taken
+from mapper.allocate.rings import Slot, allocate, fit, taken, wanted, weights_of
+from mapper.groups.plan import GroupPlan, spans_of
+from mapper.groups.windows import WindowPlan
 from mapper.lower.declare import layer_rings, layer_semaphores, layer_spans, scratch
-from mapper.lower.frame import Frame, Stored
+from mapper.lower.frame import Frame, Stored, ring_name
+from mapper.lower.grouped import grouped
 from mapper.lower.instance import Cores
 from mapper.lower.item import Item
 from mapper.lower.layer import commands
 from mapper.lower.partials import with_way
-from mapper.lower.program import LoweredLayer, assemble, border_items, queue_names
+from mapper.lower.program import LoweredGroup, LoweredLayer, assemble, border_items, queue_names
 from mapper.options import Options
-from mapper.problem.element_scales import PLAIN, of_operands
+from mapper.problem.element_scales import PLAIN, Numbers, of_operands
 from mapper.problem.formats import operand_dtype
-from mapper.problem.operands import OperandPlan, home_role
+from mapper.problem.operands import OUT, OperandPlan, home_role
 from mapper.problem.packed import BYTES, base_of, scales_named
 from mapper.problem.problem import Problem
+
+NO_WINDOWS: Mapping[str, Slot] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """Residency, and the problem (None on the host) and mapping of every layer; ``barred``: tensors kept off chip."""
+    """Residency, and the problem (None on the host) and mapping of every layer; ``barred``: tensors kept off chip;
+    ``groups``: those of several layers."""
 
     residency: Residency
     problems: tuple[Problem | None, ...]
     mappings: tuple[LayerMapping, ...]
     barred: frozenset[str]
+    groups: tuple[GroupPlan, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,21 +73,31 @@ class Compiled:
 
 
 class Laid(NamedTuple):
-    """A layer's frame, and its rings by name."""
+    """A layer's frame, and its rings by name; of the last member of a group also the rings of its ``windows``."""
 
     frame: Frame
     rings: dict[str, Slot]
+    windows: Mapping[str, Slot] = NO_WINDOWS
 
 
 class Lowering:
     """The second half of the compiler: addresses, rings, commands, Program."""
 
     def __init__(
-        self, workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], options: Options
+        self,
+        workload: Workload,
+        architecture: Architecture,
+        dtypes: Mapping[str, str],
+        options: Options,
+        groups: Sequence[GroupPlan] = (),
     ) -> None:
+        """``groups``: those of several layers."""
         self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
+        self.plans = tuple(groups)
+        self.groups = {index: plan for plan in groups for index in range(plan.first, plan.last + 1)}
         self.base = {name: base_of(workload, name) for name in workload.tensors}
-        self.lives = lifetimes(workload, self.base)
+        self.lives = lifetimes(workload, self.base, spans_of(groups))
+        self.windows = {window.tensor.name: window for plan in groups for window in plan.windows}
         self.hosted = host_written(workload, self.base)
         self.ragged = {self.base[layer.output.tensor] for layer in workload.layers if layer.is_ragged}
         uses = ((self.base[op.tensor], op.role) for layer in workload.layers for op in layer.inputs)
@@ -89,28 +107,27 @@ class Lowering:
         """The Program of mapped layers."""
         residency, mappings = mapped.residency, mapped.mappings
         tensors = placed = self.place(residency)
-        lowered: list[LoweredLayer] = []
+        lowered: list[LoweredGroup] = []
         frames: list[Frame | None] = []
+        members: list[LoweredLayer] = []  # of the group that is being lowered
         staging: dict[str, Cores] = {}  # by the DRAM: the last layer that stages tiles out of it
-        queues = queue_names(self.architecture)
         for index, (layer, laid) in enumerate(zip(self.workload.layers, self.laid(mapped, placed), strict=True)):
-            lowered += self._borders(index, layer, residency)
+            lowered += [LoweredGroup((border,)) for border in self._borders(index, layer, residency)]
             frames.append(laid.frame if laid is not None else None)
             if laid is None:
-                lowered.append(LoweredLayer(layer.name, None, [self._host(layer)], []))
+                lowered.append(LoweredGroup((LoweredLayer(layer.name, None, [self._host(layer)], []),)))
                 continue
-            frame, rings = laid
-            numbers = of_operands(frame.problem, self.base, self.options.numbers)
-            cores = Cores(frame) if frame.problem.spread is not None else None
-            if cores is not None and cores.stages_from:
-                if cores.stages_from in staging:
-                    cores.follow(staging[cores.stages_from])
-                staging[cores.stages_from] = cores
-            tensors += tuple(scratch(frame, cores, rings, numbers))
-            declared = list(layer_rings(frame, cores, rings, queues, numbers))
-            spans = layer_spans(frame, rings)
-            own = layer_semaphores(cores)
-            lowered.append(LoweredLayer(layer.name, frame, commands(frame), declared, spans, own, cores))
+            made, blocks = self._layer(laid, staging)
+            tensors += blocks
+            members.append(made)
+            plan = self.groups.get(index)
+            if plan is None:
+                lowered.append(LoweredGroup((members.pop(),)))
+            elif index == plan.last:
+                lowered.append(
+                    grouped(plan, members, laid.windows, self._window_numbers(plan), queue_names(self.architecture))
+                )
+                members = []
         outputs = tuple(
             sorted(
                 {self.base[t.name] for t in self.workload.tensors.values() if t.kind in ("output", "state")}
@@ -124,28 +141,74 @@ class Lowering:
             self.workload.name,
             self.architecture.name,
             self.options.objective,
-            tuple(mappings),
+            tuple([self._own(index, mapping) for index, mapping in enumerate(mappings)]),
             self._placements(placed),
             self.dtypes,
             self.workload.sha256,
             self.architecture.sha256,
             fences,
+            tuple(plan.written for plan in self.plans),
         )
         return Compiled(whole, program, tuple(frames), residency, self._warnings())
+
+    def _layer(self, laid: Laid, staging: dict[str, Cores]) -> tuple[LoweredLayer, tuple[StoredTensor, ...]]:
+        """A layer lowered, and the blocks that its queues use alone."""
+        frame, rings = laid.frame, laid.rings
+        numbers = of_operands(frame.problem, self.base, self.options.numbers)
+        cores = Cores(frame) if frame.problem.spread is not None else None
+        if cores is not None and cores.stages_from:
+            if cores.stages_from in staging:
+                cores.follow(staging[cores.stages_from])
+            staging[cores.stages_from] = cores
+        declared = list(layer_rings(frame, cores, rings, queue_names(self.architecture), numbers))
+        spans, own = layer_spans(frame, rings), layer_semaphores(cores)
+        made = LoweredLayer(frame.name, frame, commands(frame), declared, spans, own, cores)
+        return made, tuple(scratch(frame, cores, rings, numbers))
+
+    def _own(self, index: int, mapping: LayerMapping) -> LayerMapping:
+        """A mapping as a file has it."""
+        plan = self.groups.get(index)
+        return mapping if plan is None else plan.own(mapping, self.workload.layers[index])
+
+    def _window_numbers(self, plan: GroupPlan) -> dict[str, Numbers]:
+        """Scale and zero of what lies in each window."""
+        return {window.name: self.options.numbers.get(window.tensor.name, PLAIN) for window in plan.windows}
 
     def laid(self, mapped: Mapped, tensors: Iterable[StoredTensor]) -> Iterator[Laid | None]:
         """Frame and rings of every layer, None of one on the host; raises PlaceError where rings do not fit."""
         by_name = {tensor.name: tensor for tensor in tensors}
         before: list[dict[str, list[Block]]] = []
+        placed: dict[str, Slot] = {}
         for index, (problem, mapping) in enumerate(zip(mapped.problems, mapped.mappings, strict=True)):
             if problem is None:
                 before.clear()
                 yield None
                 continue
-            free = mapped.residency.free_by_memory(index, self.architecture)
-            rings = allocate(problem, mapping, self.architecture, free, before)
-            before.append(taken(rings))
-            yield Laid(self._frame(index, problem, mapping, by_name, mapped.residency), rings)
+            plan = self.groups.get(index)
+            if plan is None or index == plan.first:
+                placed = self._placed(mapped, index, before)
+                before.append(taken(placed))
+            own = {slot.operand: slot for slot in wanted(problem, mapping)}
+            rings = {name: placed[ring_name(problem.layer.name, name)] for name in own}
+            windows = {each.name: placed[each.name] for each in plan.windows} if plan and index == plan.last else {}
+            yield Laid(self._frame(index, problem, mapping, by_name, mapped.residency), rings, windows)
+
+    def _placed(self, mapped: Mapped, first: int, before: Sequence[Mapping[str, Sequence[Block]]]) -> dict[str, Slot]:
+        """The rings of a layer, or of a group that begins with it, by their names."""
+        plan = self.groups.get(first)
+        rings, weights = [], set[str]()
+        for window in plan.windows if plan is not None else ():
+            rings.append(Slot(window.name, window.window.level, 0, window.slot_bytes, window.window.slots))
+        indices = range(first, (plan.last if plan is not None else first) + 1)
+        for index in indices:
+            problem, mapping = mapped.problems[index], mapped.mappings[index]
+            assert problem is not None
+            name = problem.layer.name
+            rings += [replace(slot, operand=ring_name(name, slot.operand)) for slot in wanted(problem, mapping)]
+            weights |= {ring_name(name, operand) for operand in weights_of(problem)}
+        called = f"group '{plan.group.name}'" if plan is not None else f"layer '{mapped.mappings[first].layer}'"
+        free = mapped.residency.free_beside(indices, self.architecture)
+        return allocate(rings, weights, self.architecture, free, before, called)
 
     def frames(self, mapped: Mapped, tensors: Iterable[StoredTensor]) -> Iterator[Frame]:
         """Frames alone of the layers that are not on the host; raises as ``laid``, whose rings nobody asks for here:
@@ -155,7 +218,8 @@ class Lowering:
         for index, (problem, mapping) in enumerate(zip(mapped.problems, mapped.mappings, strict=True)):
             if problem is None:
                 continue
-            if not fit(problem, mapping, self.architecture, mapped.residency.free_by_memory(index, self.architecture)):
+            free = mapped.residency.free_beside((index,), self.architecture)
+            if index in self.groups or not fit(problem, mapping, self.architecture, free):
                 for _ in self.laid(mapped, tensors):
                     pass
             yield self._frame(index, problem, mapping, by_name, mapped.residency)
@@ -207,6 +271,8 @@ class Lowering:
 
     def _stored(self, plan: OperandPlan, by_name: Mapping[str, StoredTensor], residency: Residency) -> Stored:
         tensor = plan.tensor
+        if tensor in self.windows:
+            return self._in_window(plan, self.windows[tensor])
         base = self.workload.tensors[self.base[tensor]]
         if plan.first is not None:
             strides = tuple([step * plan.element_bytes for step in plan.strides])
@@ -216,6 +282,10 @@ class Lowering:
         stored = pinned.layout if pinned is not None else layout(base, size)
         offset, strides = view_strides(self.workload.tensors[tensor], base, stored)
         return Stored(base.name, offset, strides, self.workload.tensors[tensor].shape)
+
+    def _in_window(self, plan: OperandPlan, window: WindowPlan) -> Stored:
+        origin = window.made_at if plan.name == OUT else window.origin
+        return Stored(window.name, origin, window.stored.strides, window.tensor.shape, window.loops)
 
     def place(self, residency: Residency) -> tuple[StoredTensor, ...]:
         """Every tensor with its address; raises PlaceError where one does not fit."""
@@ -229,9 +299,9 @@ class Lowering:
             size = in_bytes(tensor).elements * size_bytes(dtype)
             by_home.setdefault(home, []).append((name, size, self.lives[name]))
         placed: dict[str, tuple[str, int]] = {}
-        for home, wanted in by_home.items():
+        for home, of_home in by_home.items():
             stated = {name: place for name, place in self._stated().items() if place.memory == home}
-            in_order = self._states_first(wanted)
+            in_order = self._states_first(of_home)
             addresses = place_dram(in_order, self.architecture.memory(home).capacity_bytes, home, stated)
             placed |= {name: (home, address) for name, address in addresses.items()}
         return tuple(self._tensor(name, dtype, placed, residency) for name, dtype in dtypes.items())
@@ -255,6 +325,8 @@ class Lowering:
         for layer in self.workload.layers:
             for operand in (*layer.inputs, layer.output):
                 name = self.base[operand.tensor]
+                if name in self.windows:
+                    continue
                 found.setdefault(name, operand_dtype(operand, self.workload, self.dtypes))
                 found |= dict.fromkeys(scales_named(self.workload, name), BYTES)
         return found

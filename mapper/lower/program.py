@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -16,7 +15,6 @@ from archsim.ir.program import (
     CommandLoop,
     EngineKind,
     Extent,
-    LoopEdge,
     PlacedTensor,
     Program,
     ProgramNode,
@@ -30,14 +28,17 @@ from archsim.ir.program import (
 from archsim.spec.architecture import Architecture
 from mapper.allocate.placement import Slab, slabs
 from mapper.allocate.residency import Resident
+from mapper.lower.ended import ended
 from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
 from mapper.lower.fused import fused, only_waits
 from mapper.lower.instance import Cores
 from mapper.lower.item import Item, Lane
 from mapper.lower.order import HOST, Order, Waits, label
+from mapper.lower.passes import MadeWindow, Nodes, PassBody, Pipeline
 
 DMA_ENGINES: tuple[EngineKind, ...] = ("load", "store")
+MAKER: Lane = ("vector", 0)  # writes results, of products too
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,30 @@ class LoweredLayer:
     cores: Cores | None = None
 
 
+@dataclass(frozen=True)
+class Passes:
+    """How the members of a group run: ``ahead`` and ``trips`` of each by its name, its own shared loops outermost;
+    ``trips`` of the shared loops themselves. ``made``: windows by the member that makes them, ``read``: rings by
+    member and the lane whose commands read them."""
+
+    name: str
+    ahead: Mapping[str, int]
+    trips: tuple[int, ...]
+    made: Mapping[str, tuple[MadeWindow, ...]]
+    read: Mapping[tuple[str, Lane], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class LoweredGroup:
+    """Layers that are assembled as one: no fence stands between them. ``passes``: in which they run, None of a layer
+    by itself; ``rings`` and ``spans`` of windows."""
+
+    members: tuple[LoweredLayer, ...]
+    passes: Passes | None = None
+    rings: tuple[Ring, ...] = ()
+    spans: Mapping[str, Span] = field(default_factory=dict)
+
+
 def queue_names(architecture: Architecture) -> dict[Lane, tuple[str, ...]]:
     """Lane -> names of its queue by core, of the host one; only engines that the chip has."""
     lanes: list[Lane] = [(engine, channel) for engine in DMA_ENGINES for channel in range(architecture.dma_queues)]
@@ -72,18 +97,19 @@ def queue_names(architecture: Architecture) -> dict[Lane, tuple[str, ...]]:
 def assemble(
     name: str,
     architecture: Architecture,
-    layers: list[LoweredLayer],
+    groups: list[LoweredGroup],
     tensors: tuple[PlacedTensor, ...],
     outputs: tuple[str, ...],
     fences: LayerFences = "needed",
 ) -> Program:
-    """The whole Program. ``outputs``: tensors whose completion the host waits for; ``fences``: between layers."""
-    rings = tuple(ring for layer in layers for ring in layer.rings)
-    builder = _Builder(architecture, _order(architecture, layers, tensors), fences)
+    """The whole Program. ``outputs``: tensors whose completion the host waits for; ``fences``: between groups."""
+    layers = [layer for group in groups for layer in group.members]
+    rings = tuple(ring for group in groups for ring in (*group.rings, *chain(*(made.rings for made in group.members))))
+    builder = _Builder(architecture, _order(architecture, groups, tensors), fences)
     builder.launch()
-    for index, layer in enumerate(layers):
-        builder.add(index, layer)
-    builder.finish(len(layers), outputs)
+    for index, group in enumerate(groups):
+        builder.add(index, group)
+    builder.finish(len(groups), outputs)
     return Program(
         name=name,
         chip=architecture.name,
@@ -95,11 +121,13 @@ def assemble(
     )
 
 
-def _order(architecture: Architecture, layers: list[LoweredLayer], tensors: tuple[PlacedTensor, ...]) -> Order:
+def _order(architecture: Architecture, groups: list[LoweredGroup], tensors: tuple[PlacedTensor, ...]) -> Order:
     """Where everything lies: for what all cores have alike, one span stands for all."""
     spans = {t.name: Span(t.memory, t.base, t.base + t.size_bytes) for t in tensors}
-    for layer in layers:
-        spans |= layer.spans
+    for group in groups:
+        spans |= group.spans
+        for layer in group.members:
+            spans |= layer.spans
     own = architecture.noc.inside if architecture.noc is not None else tuple(m.name for m in architecture.memories)
     shared = frozenset(memory.name for memory in architecture.memories if memory.name not in own)
     return Order(queue_names(architecture), spans, architecture.cores, shared)
@@ -137,31 +165,77 @@ class _Builder:
         signals = tuple(Token(token) for token in self.launch_tokens)
         self.bodies[HOST][0].append([Command("launch", "HOST", "_host", role="host", signals=signals)])
 
-    def add(self, index: int, layer: LoweredLayer) -> None:
-        """One layer: fence each command, give each core its own, nest it in its loops."""
-        cores = layer.cores
-        self.turns += cores.turns() if cores is not None else ()
-        for item in layer.items:
-            if item.lane not in self.names:
-                raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
-        fenced: dict[Lane, list[Fenced]] = {lane: [] for lane in self.names}
-        for lane in self.names:
-            for item in _execution_order(item for item in layer.items if item.lane == lane):
-                remote = cores is not None and cores.is_remote(item)
-                waits = self.order.wait_for(index, lane, item.touches, remote=remote)
-                if self.fences == "all" and not fenced[lane]:
-                    waits = self.order.wait_for_all(index, lane, waits)
-                when = layer.frame.edges("first", 0, item.depth) if layer.frame is not None else ()
-                fenced[lane].append(Fenced(item, waits, when))
+    def add(self, index: int, group: LoweredGroup) -> None:
+        """A group: fence each command, give each core its own, nest it in its loops."""
+        fenced: dict[Lane, list[list[Fenced]]] = {lane: [] for lane in self.names}
+        for layer in group.members:
+            self.turns += layer.cores.turns() if layer.cores is not None else ()
+            for item in layer.items:
+                if item.lane not in self.names:
+                    raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
+            for lane, of in fenced.items():
+                of.append(self._fenced(index, layer, lane, first=not any(of)))
         self.order.close_layer(index)
-        self.layers.append(layer.name)
-        start = layer.frame.spread if layer.frame is not None else 0
+        self.layers.append(group.members[-1].name)
         for lane, of in fenced.items():
-            plan = _plan(layer.frame, [each.item for each in of], range(len(of)), start)
-            rows = [self._of_cores(layer, each) for each in of]
-            ended = cores.turn_ends(lane) if cores is not None else {}
-            for core, body in enumerate(self.bodies[lane]):
-                body.append([*_body(plan, [row[core] for row in rows]), *ended.get(core, ())])
+            if group.passes is None:
+                self._add_alone(lane, group.members[0], of[0])
+            else:
+                self._add_passes(lane, group.members, group.passes, of)
+
+    def _fenced(self, index: int, layer: LoweredLayer, lane: Lane, *, first: bool) -> list[Fenced]:
+        """The commands of a layer on a lane, with what they wait for; ``first``: of their group there."""
+        found: list[Fenced] = []
+        for item in _execution_order(item for item in layer.items if item.lane == lane):
+            remote = layer.cores is not None and layer.cores.is_remote(item)
+            waits = self.order.wait_for(index, lane, item.touches, remote=remote)
+            if self.fences == "all" and first and not found:
+                waits = self.order.wait_for_all(index, lane, waits)
+            when = layer.frame.edges("first", 0, item.depth) if layer.frame is not None else ()
+            found.append(Fenced(item, waits, when))
+        return found
+
+    def _add_alone(self, lane: Lane, layer: LoweredLayer, of: list[Fenced]) -> None:
+        start = layer.frame.spread if layer.frame is not None else 0
+        plan = _plan(layer.frame, [each.item for each in of], range(len(of)), start)
+        rows = [self._of_cores(layer, each) for each in of]
+        turned = layer.cores.turn_ends(lane) if layer.cores is not None else {}
+        for core, body in enumerate(self.bodies[lane]):
+            body.append([*_body(plan, [row[core] for row in rows]), *turned.get(core, ())])
+
+    def _add_passes(
+        self, lane: Lane, layers: Sequence[LoweredLayer], passes: Passes, of: Sequence[list[Fenced]]
+    ) -> None:
+        """A group of a chip of one core."""
+        members = [self._member(lane, layer, passes, own) for layer, own in zip(layers, of, strict=True)]
+        pipeline = Pipeline(passes.name, members, passes.trips, max(passes.ahead.values()))
+        (body,) = self.bodies[lane]
+        body.append(list(pipeline.nodes()))
+
+    def _member(self, lane: Lane, layer: LoweredLayer, passes: Passes, of: Sequence[Fenced]) -> PassBody:
+        frame, shared, items = layer.frame, len(passes.trips), [each.item for each in of]
+        assert frame is not None
+        own = [self._of_cores(layer, each)[0] for each in of]
+
+        def outside(depth: int, after: bool) -> Nodes:
+            return tuple(
+                chain.from_iterable(
+                    own[at] for at, item in enumerate(items) if item.depth == depth and item.after == after
+                )
+            )
+
+        inside = [number for number, item in enumerate(items) if item.depth >= shared]
+        return PassBody(
+            layer.name,
+            passes.ahead[layer.name],
+            frame.vars[:shared],
+            tuple(frame.trips(at) for at in range(shared)),
+            tuple(outside(depth, after=False) for depth in range(shared)),
+            _body(_plan(frame, items, inside, shared), own),
+            tuple(outside(depth, after=True) for depth in range(shared)),
+            passes.made.get(layer.name, ()) if lane == MAKER else (),
+            passes.read.get((layer.name, lane), ()),
+        )
 
     def _of_cores(self, layer: LoweredLayer, fenced: Fenced) -> list[Sequence[Command]]:
         """A command as each core has it, behind what it waits for of earlier layers; a core without it waits alike."""
@@ -224,9 +298,9 @@ class _Builder:
         end = before + len(self.layers)
         yield from chain.from_iterable(bodies[:before])
         for layer, nodes, signals in zip(self.layers, bodies[before:end], given, strict=True):
-            ended = _ended(nodes, signals) if signals else nodes
-            yield from nodes if ended is None else ended
-            if ended is None:
+            found = ended(nodes, signals) if signals else nodes
+            yield from nodes if found is None else found
+            if found is None:
                 yield Command(f"{layer}.{label(lane)}_done", "SYNC", layer, signals=signals)
         yield from chain.from_iterable(bodies[end:])
 
@@ -282,31 +356,6 @@ def _nest(plan: Plan, own: Sequence[Sequence[Command]]) -> tuple[ProgramNode, ..
         elif body := _nest(each.plan, own):
             found.append(CommandLoop(each.var, each.trips, body))
     return tuple(found)
-
-
-def _ended(
-    nodes: Sequence[ProgramNode], signals: tuple[Token, ...], loops: When = ()
-) -> tuple[ProgramNode, ...] | None:
-    """The nodes with ``signals`` at the end of the last command, in the last turn of its ``loops``.
-
-    None where none is sure to be the last one.
-    """
-    if not nodes:
-        return None
-    last = nodes[-1]
-    if isinstance(last, CommandLoop):
-        inner = _ended(last.body, signals, _last_turns(loops, last.var))
-        return None if inner is None else (*nodes[:-1], CommandLoop(last.var, last.trips, inner))
-    if any(edge not in loops for edge in last.when):
-        return None
-    given = tuple([Token(token.name, token.n, loops) for token in signals])
-    return (*nodes[:-1], last.with_tokens(last.waits, (*last.signals, *given)))
-
-
-@lru_cache(maxsize=1024)
-def _last_turns(loops: When, var: str) -> When:
-    """The last turns of ``loops`` and of the one over ``var`` in them: one object for all cores."""
-    return (*loops, LoopEdge("last", var))
 
 
 def border_items(layer: str, pinned: Resident, shape: tuple[int, ...]) -> list[Item]:

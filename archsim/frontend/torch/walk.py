@@ -1,7 +1,8 @@
 """An exported program to the neutral graph: call by call, in order.
 
 What a call makes of constants alone is a constant: with contents where they are few and known, else of its shape only,
-which the program states where no rule takes the call. A call that writes into a tensor (``relu_``) makes a new value, which has the tensor's name from then on. Graphs
+which the program states where no rule takes the call.
+A call that writes into a tensor (``relu_``) makes a new value, which has the tensor's name from then on. Graphs
 inside of the graph that run once (``with torch.no_grad()``) are walked in their place.
 """
 

@@ -132,10 +132,10 @@ def phrase_of(node: FileNode, path: str, read: Callable[[WordCursor], T]) -> T:
     return value
 
 
-def open_form(text: str, path: str, schema: str) -> MappingFields:
+def open_form(text: str, path: str, *schemas: str) -> MappingFields:
     """The document's fields after checking its ``schema`` line."""
     fields = MappingFields(parse(text, path, MOST), "")
-    fields.text("schema", (schema,))
+    fields.text("schema", schemas)
     return fields
 
 

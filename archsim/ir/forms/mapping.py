@@ -54,6 +54,7 @@ from archsim.ir.mapping import (
     ModelMapping,
     Placement,
 )
+from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, Window
 from archsim.spec import json_forms as j
 from archsim.spec.nodes import FileNode
 
@@ -119,6 +120,7 @@ def integer(says: str, default: object = REQUIRED) -> StatedKey:
 
 
 SCHEMA = "archsim.mapping/1"
+GROUPED = "archsim.mapping/2"  # with groups of layers
 KINDS = ("matmul", "vector", "copy", "host")
 GIVEN = "given"
 FENCES = ("needed", "all")
@@ -128,7 +130,7 @@ def mapping_to_yaml(mapping: ModelMapping) -> str:
     """The text form; ``mapping_from_yaml`` gives back an equal ModelMapping."""
     digests = {"workload": mapping.workload_sha256, "chip": mapping.chip_sha256}
     document: dict[str, Any] = {
-        "schema": SCHEMA,
+        "schema": GROUPED if mapping.groups else SCHEMA,
         "workload": mapping.workload,
         "chip": mapping.chip,
         **({"sha256": OneLineMapping(digests)} if any(digests.values()) else {}),
@@ -137,6 +139,7 @@ def mapping_to_yaml(mapping: ModelMapping) -> str:
         "dtypes": OneLineMapping(mapping.dtypes),
         "placements": [placement_text(placement) for placement in mapping.placements],
         "layers": [_layer_form(layer) for layer in mapping.layers],
+        **({"groups": [group_form(group) for group in mapping.groups]} if mapping.groups else {}),
     }
     return to_yaml(document)
 
@@ -148,9 +151,9 @@ def mapping_from_yaml(text: str, path: str = "<text>") -> ModelMapping:
 
 def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
     """The mapping, constraints and places of a text; raises ConfigError as ``mapping_from_yaml``."""
-    fields = open_form(text, path, SCHEMA)
+    fields = open_form(text, path, SCHEMA, GROUPED)
     places: dict[str, str] = {}
-    for key in ("layers", "placements", "dtypes", "objective"):
+    for key in ("layers", "placements", "dtypes", "objective", "groups"):
         _note(fields, key, places)
     found = read_keys(fields, FILE_KEYS)
     for node, at in fields.items("layers"):
@@ -166,6 +169,7 @@ def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
         workload_sha256=found["sha256"].get("workload", ""),
         chip_sha256=found["sha256"].get("chip", ""),
         fences=found["fences"],
+        groups=found["groups"],
     )
     return MappingFile(mapping, found["constraints"], places)
 
@@ -247,6 +251,55 @@ def _node(item: FileNode, at: str, index: int) -> MapNode:
     return Keep(found["keep"], found["in"], found["slots"], reserve_at)
 
 
+def group_form(group: Group) -> dict[str, Any]:
+    """``{group: g0, shared: [{loop: project.p, tile: 4}], windows: [...], members: [{layer: expand, ahead: 2}]}``."""
+    windows = [
+        {"tensor": each.tensor, "in": each.level, "slots": each.slots, "dim": each.dim, "rows": each.rows,
+         "step": each.step}
+        for each in group.windows
+    ]  # fmt: skip
+    members = [{"layer": each.layer, "ahead": each.ahead} for each in group.members]
+    return {
+        "group": group.name,
+        "shared": [OneLineMapping(_shared_form(each)) for each in group.shared],
+        "windows": [OneLineMapping(each) for each in windows],
+        "members": [OneLineMapping(each) for each in members],
+    }
+
+
+def _shared_form(entry: SharedLoop | SharedKeep) -> dict[str, Any]:
+    if isinstance(entry, SharedLoop):
+        return {"loop": f"{entry.layer}.{entry.dim}", "tile": entry.tile}
+    return {"keep": f"{entry.layer}.{entry.operand}", "in": entry.level, "slots": entry.slots}
+
+
+def _group(fields: MappingFields) -> Group:
+    found = read_keys(fields, GROUP_KEYS)
+    return Group(found["group"], found["members"], found["shared"], found["windows"])
+
+
+def _shared(item: FileNode, at: str) -> SharedLoop | SharedKeep:
+    fields = MappingFields(item, at)
+    if fields.has("loop"):
+        found = read_keys(fields, SHARED_LOOP_KEYS)
+        return SharedLoop(*_of_layer(fields, "loop", found["loop"]), found["tile"])
+    found = read_keys(fields, SHARED_KEEP_KEYS)
+    return SharedKeep(*_of_layer(fields, "keep", found["keep"]), found["in"], found["slots"])
+
+
+def _of_layer(fields: MappingFields, key: str, name: str) -> tuple[str, str]:
+    """The layer and the dim or operand of a name; layers may have dots in theirs."""
+    layer, _, what = name.rpartition(".")
+    if not layer:
+        fail(fields.child(key), fields.at(key), name, f"LAYER.{'DIM' if key == 'loop' else 'OPERAND'}")
+    return layer, what
+
+
+def _window(fields: MappingFields) -> Window:
+    found = read_keys(fields, WINDOW_KEYS)
+    return Window(found["tensor"], found["in"], found["slots"], found["dim"], found["rows"], found["step"])
+
+
 def _constraint(fields: MappingFields) -> Constraint:
     found = Constraint(**read_keys(fields, CONSTRAINT_KEYS), place=f"{fields.node.mark}: {fields.path}")
     if not (found.units or found.order or found.tiles or found.stationary or found.spatial):
@@ -314,9 +367,49 @@ CONSTRAINT_KEYS: StatedKeys = {
     "stationary": texts("operands of which no byte comes in twice"),
     "spatial": _table(texts_of, j.listed(_TEXT), "dims that may be spread, by axis of the array"),
 }
+SHARED_LOOP_KEYS: StatedKeys = {
+    "loop": text("dim of the last member, LAYER.DIM"),
+    "tile": integer("indices of a pass"),
+}
+SHARED_KEEP_KEYS: StatedKeys = {
+    "keep": text("operand of a member whose tile is held over the loops below, LAYER.OPERAND"),
+    "in": text("memory that holds it"),
+    "slots": integer("tiles of it that the memory holds at a time"),
+}
+_SHARED = j.any_of(
+    json_form(SHARED_LOOP_KEYS, "A loop over passes."), json_form(SHARED_KEEP_KEYS, "A tile held over passes.")
+)
+WINDOW_KEYS: StatedKeys = {
+    "tensor": text("that one member makes and others read"),
+    "in": text("memory that holds it"),
+    "slots": integer("passes that it has room for"),
+    "dim": text("dim of the layer that makes it along which it moves on; follows from the rest", ""),
+    "rows": integer("positions that can be read at once; follows from the rest", 0),
+    "step": integer("positions that are new in a pass; follows from the rest", 0),
+}
+MEMBER_KEYS: StatedKeys = {
+    "layer": text("name of the layer"),
+    "ahead": integer("passes that it is ahead of the last member", 0),
+}
+GROUP_KEYS: StatedKeys = {
+    "group": text("its name"),
+    "shared": _list(
+        lambda node, at, _: _shared(node, at), _SHARED, "loops over passes, and what is held over them, outermost first"
+    ),
+    "windows": _list(
+        lambda node, at, _: _window(MappingFields(node, at)),
+        json_form(WINDOW_KEYS, "The place of a tensor between members."),
+        "places of tensors between members",
+    ),
+    "members": _list(
+        lambda node, at, _: Member(**read_keys(MappingFields(node, at), MEMBER_KEYS)),
+        json_form(MEMBER_KEYS, "A layer of the group."),
+        "its layers in order; the mapping of each, below the shared loops, is under layers",
+    ),
+}
 _RESTRICTS = [{"required": [key]} for key in CONSTRAINT_KEYS if key != "layers"]
 FILE_KEYS: StatedKeys = {
-    "schema": word((SCHEMA,), "version of this grammar"),
+    "schema": word((SCHEMA, GROUPED), "version of this grammar: 2 has groups"),
     "workload": text("name of the model that it was made for", ""),
     "chip": text("name of the chip that it was made for", ""),
     "sha256": _table(text_of, _TEXT, "SHA-256 of the two"),
@@ -330,6 +423,11 @@ FILE_KEYS: StatedKeys = {
         lambda node, at, _: _layer(MappingFields(node, at)),
         json_form(LAYER_KEYS, "The mapping of a layer."),
         "mappings of layers",
+    ),
+    "groups": _list(
+        lambda node, at, _: _group(MappingFields(node, at)),
+        json_form(GROUP_KEYS, "Layers that run together, pass by pass."),
+        "layers that run together; every other layer runs by itself",
     ),
     "constraints": _list(
         lambda node, at, _: _constraint(MappingFields(node, at)),

@@ -125,7 +125,9 @@ class _Reader:
             if not cursor.ended:
                 cursor.fail("the end of the statement")
         mapping = ModelMapping(
-            **self.names,
+            self.names["workload"],
+            self.names["chip"],
+            self.names["objective"],
             layers=tuple(self.layers),
             placements=tuple(self.placements),
             dtypes=self.dtypes,

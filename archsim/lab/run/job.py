@@ -233,7 +233,7 @@ class CompileRequest:
         from mapper.options import Given
 
         layers = {layer.layer: layer for layer in mapping.layers if layer.kind != "host"}
-        given = Given(layers, {item.tensor: item for item in mapping.placements})
+        given = Given(layers, {item.tensor: item for item in mapping.placements}, groups=mapping.groups)
         return replace(self, options=replace(self.options, given=given, fences=mapping.fences))
 
     def by(self, kept: str) -> CompileRequest:
@@ -250,7 +250,9 @@ class CompileRequest:
         short, given = left_out[-1].short, self.options.given
         names = {layer.name for layer in short.layers}
         layers = {name: layer for name, layer in given.layers.items() if name in names}
-        return replace(self, workload=short, options=replace(self.options, given=replace(given, layers=layers)))
+        groups = tuple(group for group in given.groups if names.issuperset(each.layer for each in group.members))
+        given = replace(given, layers=layers, groups=groups)
+        return replace(self, workload=short, options=replace(self.options, given=given))
 
     def explained(self, error: ArchsimError) -> ArchsimError:
         """The error, with what the mapping file was made for behind it."""

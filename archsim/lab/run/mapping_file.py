@@ -50,6 +50,10 @@ class PinnedMapping:
             if key in found:
                 raise MappingError(f"{places[f'placements[{number}]']}: tensor '{item.tensor}' is placed twice")
             found[key] = self._place(f"placements[{number}]")
+        for number, group in enumerate(mapping.groups):
+            if f"group {group.name}" in found:
+                raise MappingError(f"{places[f'groups[{number}]']}: group '{group.name}' is stated twice; allowed once")
+            found[f"group {group.name}"] = self._place(f"groups[{number}]")
         hosted = {layer.name for layer in workload.layers if layer.kind == "host"}
         for number, layer in enumerate(mapping.layers):
             if layer.layer in hosted and layer.kind != "host":
@@ -58,6 +62,7 @@ class PinnedMapping:
             {layer.layer: layer for layer in mapping.layers if layer.layer not in hosted},
             {item.tensor: item for item in mapping.placements},
             self.file.constraints,
+            mapping.groups,
             found,
         )
 

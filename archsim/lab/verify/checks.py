@@ -24,10 +24,11 @@ from archsim.lab.run.job import Progress
 from archsim.lab.verify.inside import Inside
 from archsim.lab.verify.judge import EqualJudge, NearJudge, VerifyJudge
 from archsim.lab.verify.numbered import NumberedModel, VerifyOptions
-from archsim.lab.verify.observe import ExecutionObserver, differences
+from archsim.lab.verify.observe import NO_WINDOWS, ExecutionObserver, differences
 from archsim.lab.verify.outcome import CLOSE, EQUAL, ONE_STEP, VerifyCheck, VerifyRow
 from mapper.execute.run import Executor, unrolled
 from mapper.execute.run import Numbers as Arithmetic
+from mapper.groups.windows import WindowPlan
 
 Array = npt.NDArray[Any]
 NUMPY = "NumPy, node by node"
@@ -41,10 +42,12 @@ def check_float(
     chosen: frozenset[str],
     say: Progress,
     packed: Mapping[str, Array] = NOTHING,
+    windows: Mapping[str, WindowPlan] = NO_WINDOWS,
 ) -> VerifyCheck:
     """Real numbers against the model's own runtime; where it has none, in double precision against NumPy.
 
-    ``packed``: bytes of weights and scales in their places, by tensor, in memory order.
+    ``packed``: bytes of weights and scales in their places, by tensor, in memory order; ``windows``: of tensors
+    that groups of layers make and read.
     """
     names = tuple(dict.fromkeys(model.lowered.values.values()))
     known: dict[str, Array] = {}
@@ -71,7 +74,7 @@ def check_float(
     loaded = _loaded(model, constants, lambda tensor: values[model.lowered.values[tensor]])
     loaded |= packed
     watched = _with_sources(model.lowered.workload, chosen)
-    return _executed(model, program, made, precision, judge, loaded, asked, chosen, watched)
+    return _executed(model, program, made, precision, judge, loaded, asked, chosen, watched, windows)
 
 
 def check_exact(
@@ -82,6 +85,7 @@ def check_exact(
     chosen: frozenset[str],
     say: Progress,
     given: Mapping[str, ValueFormat] | None = None,
+    windows: Mapping[str, WindowPlan] = NO_WINDOWS,
 ) -> list[VerifyCheck]:
     """Integers, bit for bit. ``compiled``: the Program for the elements of its tensors; ``given``: fixed beforehand."""
     kinds = "/".join(dict.fromkeys((dtypes["inputs"], dtypes["weights"])))
@@ -96,7 +100,7 @@ def check_exact(
     loaded = _loaded(
         model, quantised.contents, lambda tensor: quantised.as_stored(tensor, values[model.lowered.values[tensor]])
     )
-    found = [_executed(model, program, made, "exact", judge, loaded, asked, chosen, chosen)]
+    found = [_executed(model, program, made, "exact", judge, loaded, asked, chosen, chosen, windows)]
     native = model.native
     if native is not None and model.is_quantised and not chosen:
         wide = [kind for kind in dict.fromkeys(dtypes[role] for role in ("inputs", "weights")) if kind != "int8"]
@@ -195,6 +199,7 @@ def _executed(
     asked: VerifyOptions,
     chosen: frozenset[str],
     watched: frozenset[str],
+    windows: Mapping[str, WindowPlan],
 ) -> VerifyCheck:
     """``made`` with its rows: execute its orders of commands and keep the worst row of each layer.
 
@@ -212,7 +217,7 @@ def _executed(
         for name, values in loaded.items():
             if name in held:
                 executor.fill(name, values)
-        observer = ExecutionObserver(workload, program, steps, watched or wanted, not chosen, appended)
+        observer = ExecutionObserver(workload, program, steps, watched or wanted, not chosen, appended, windows)
         problem = ""
         try:
             executor.run(observer)

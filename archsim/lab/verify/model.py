@@ -13,12 +13,14 @@ from archsim.base.errors import ConfigError
 from archsim.graph.numeric.formats import Elements
 from archsim.ir.check.program import check
 from archsim.ir.program import Program
-from archsim.lab.run.job import Job, Progress, build, quiet
+from archsim.lab.run.job import BuiltJob, Job, Progress, build, quiet
 from archsim.lab.verify.checks import NUMPY, calibrated, check_exact, check_float
 from archsim.lab.verify.held_weights import held_weights
 from archsim.lab.verify.numbered import VerifyOptions, chosen_layers, load
 from archsim.lab.verify.outcome import EQUAL, VerifyCheck, VerifyOutcome
 from mapper.execute.run import unrolled
+from mapper.groups.plan import planned
+from mapper.groups.windows import WindowPlan
 
 
 def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
@@ -33,9 +35,10 @@ def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
         model = load(replace(asked, given={**asked.given, **held.rounded}), str(asked.job.model), say)
     check(built.program, built.architecture)
     chosen = chosen_layers(model.lowered, asked.layers)
+    windows = _windows(built)
     checks = []
     if asked.numbers in ("both", "float"):
-        checks.append(check_float(model, built.program, asked, chosen, say, held.stored))
+        checks.append(check_float(model, built.program, asked, chosen, say, held.stored, windows))
     if asked.numbers in ("both", "int") and held.rounded:
         why = f"weights are {held.kinds}, no integers; verified in real numbers only"
         checks.append(VerifyCheck(held.kinds, NUMPY, EQUAL, 0, skipped=why))
@@ -45,9 +48,16 @@ def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
         def compiled(elements: Mapping[str, Elements]) -> Program:
             return build(replace(job, numbers=_numbers(elements))).program
 
-        checks += check_exact(model, compiled, built.mapping.dtypes, asked, chosen, say)
+        checks += check_exact(model, compiled, built.mapping.dtypes, asked, chosen, say, windows=windows)
     commands = sum(len(steps) for steps in unrolled(built.program).values())
     return VerifyOutcome(built.program.name, built.architecture.name, commands, job.seed, model.weights, tuple(checks))
+
+
+def _windows(built: BuiltJob) -> dict[str, WindowPlan]:
+    """The windows of groups, by the tensors that lie there alone."""
+    assert built.mapping is not None and built.workload is not None
+    plans = planned(built.mapping.groups, built.workload, built.architecture, built.mapping.dtypes)
+    return {window.tensor.name: window for plan in plans for window in plan.windows}
 
 
 def with_numbers(job: Job, say: Progress = quiet) -> Program:

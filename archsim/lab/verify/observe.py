@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,13 @@ from archsim.base.errors import ProgramError
 from archsim.ir.program import Program
 from archsim.ir.unroll import Step
 from archsim.ir.workload import Tensor, Workload
+from archsim.lab.verify.slots import WindowedResult
 from mapper.execute.run import Executor
 from mapper.execute.views import view_bytes
+from mapper.groups.windows import WindowPlan
 
 Array = npt.NDArray[Any]
+NO_WINDOWS: Mapping[str, WindowPlan] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,12 @@ class ExecutionObserver:
         layers: Collection[str],
         to_the_end: bool,
         appended: Collection[str] = (),
+        windows: Mapping[str, WindowPlan] = NO_WINDOWS,
     ) -> None:
         """Count what is still to be written of each layer. ``appended``: tensors of all rows that states have in the
-        end."""
+        end; ``windows``: of tensors that have no other place."""
         self._appended = appended
+        self._windows = {name: WindowedResult(plan) for name, plan in windows.items()}
         self._workload = workload
         self._stored = {tensor.name: tensor for tensor in program.tensors}
         self._watched = {layer.name: layer for layer in workload.layers if layer.name in layers}
@@ -66,6 +72,9 @@ class ExecutionObserver:
         if not self._writes(step):
             return False
         name = step.command.layer
+        window = self._windows.get(self._watched[name].output.tensor)
+        if window is not None:
+            window.collect(executor)
         self._left[name] -= 1
         if self._left[name]:
             return False
@@ -107,9 +116,13 @@ class ExecutionObserver:
         if layer is None:
             return False
         root = self._root(layer.output.tensor)
+        if root in self._windows:
+            return any(token == f"{self._windows[root].plan.name}.full" for token, _ in step.signals)
         return any(region.store == root for region in step.command.writes)
 
     def _held(self, executor: Executor, tensor: str) -> Array:
+        if tensor in self._windows:
+            return self._windows[tensor].values
         logical = self._workload.tensors[tensor]
         offset, strides = view_bytes(self._stored[self._root(tensor)], logical.view)
         return executor.values(self._root(tensor), logical.shape, offset, strides)

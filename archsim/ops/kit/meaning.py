@@ -90,6 +90,7 @@ def _requantise(call: FunctionCall) -> Array:
 
 COMMON: dict[str, Meaning] = {
     "convert": lambda call: call.values[0],
+    "fill": lambda call: call.values[0],
     "requantise": _requantise,
     "add": reducing(np.add, 0.0),
     "multiply": reducing(np.multiply, 1.0),

@@ -202,8 +202,6 @@ def _check_ring(ring: Ring) -> None:
         raise ProgramError(f"{what} has {ring.slots} slots of {ring.slot_bytes} bytes; allowed 1 or more of each")
     if not 0 <= ring.retain < ring.slot_bytes:
         raise ProgramError(f"{what} retains {ring.retain} bytes; allowed 0 to {ring.slot_bytes - 1}")
-    if ring.writer in ring.readers:
-        raise ProgramError(f"{what} is written and read by {ring.writer}; one queue alone keeps its data in a tensor")
     if not ring.readers or len(set(ring.readers)) < len(ring.readers):
         raise ProgramError(f"{what} lists the readers ({', '.join(ring.readers)}); allowed one or more, each once")
 

@@ -52,7 +52,7 @@ def rightly_used(table: OperandTable) -> BoolArray:
     ]
     ring, queue, writes = np.array(users, dtype=np.int64).reshape(-1, 3).T
     habit, judged = _judged(table, RingUsers(ring, queue, writes.astype(np.bool_)))
-    proven = np.array([item.retain == 0 for item in rings], dtype=np.bool_)
+    proven = np.array([item.retain == 0 and item.writer not in item.readers for item in rings], dtype=np.bool_)
     missing = np.array([slots is None for slots in judged], dtype=np.bool_)
     proven[ring[missing[habit]]] = False
     writer = habit[np.flatnonzero(writes)][ring]

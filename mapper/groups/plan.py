@@ -1,0 +1,190 @@
+"""Groups as they are lowered: their members' whole loop trees, their windows laid out, and whether they can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from archsim.base.errors import nearest
+from archsim.ir.dtypes import size_bytes
+from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
+from archsim.ir.schedule import Group, SharedLoop
+from archsim.ir.workload import Layer, Workload
+from archsim.spec.architecture import Architecture
+from mapper.groups.ties import Ties, refuse, ties_of
+from mapper.groups.windows import WindowPlan, windows_of
+from mapper.options import Given
+from mapper.problem.operands import pad_bytes
+from mapper.problem.packed import base_of
+
+
+@dataclass(frozen=True)
+class GroupPlan:
+    """A group of the layers ``first`` to ``last`` of a workload; ``ties`` of its members, ``windows`` between them."""
+
+    group: Group
+    first: int
+    last: int
+    ties: Ties
+    windows: tuple[WindowPlan, ...]
+
+    @property
+    def deepest(self) -> int:
+        """By how many passes the first member is ahead of the last one."""
+        return max(member.ahead for member in self.group.members)
+
+    def ahead(self, layer: str) -> int:
+        """By how many passes a member is ahead of the last one."""
+        return next(member.ahead for member in self.group.members if member.layer == layer)
+
+    @property
+    def written(self) -> Group:
+        """The group with all that follows from the rest of it."""
+        return replace(self.group, windows=tuple(window.window for window in self.windows))
+
+    def in_windows(self, layer: Layer) -> tuple[str, ...]:
+        """Operands of a member that lie in windows."""
+        named = {window.tensor.name for window in self.windows}
+        return tuple(op.name for op in (*layer.inputs, layer.output) if op.tensor in named)
+
+    def whole(self, own: LayerMapping, layer: Layer) -> LayerMapping:
+        """A member's whole loop tree: the shared loops as it follows them and what it holds over them, then its own."""
+        ties, loop = self.ties[layer.name], 0
+        shared: list[MapNode] = []
+        for entry in self.group.own(layer.name):
+            if isinstance(entry, SharedLoop):
+                shared.append(Loop(*ties[loop]))
+                loop += 1
+            else:
+                shared.append(Keep(entry.operand, entry.level, entry.slots, len(shared)))
+        nodes = (*shared, *_moved(own.nodes, len(shared)))
+        resident = tuple(dict.fromkeys((*own.resident, *self.in_windows(layer))))
+        return replace(own, nodes=nodes, resident=resident)
+
+    def own(self, whole: LayerMapping, layer: Layer) -> LayerMapping:
+        """The same without what is shared, as a mapping file has it."""
+        shared, within = len(self.group.own(layer.name)), self.in_windows(layer)
+        resident = tuple(name for name in whole.resident if name not in within)
+        return replace(whole, nodes=_moved(whole.nodes[shared:], -shared), resident=resident)
+
+
+def _moved(nodes: Sequence[MapNode], by: int) -> tuple[MapNode, ...]:
+    return tuple(replace(node, reserve_at=node.reserve_at + by) if isinstance(node, Keep) else node for node in nodes)
+
+
+def planned(
+    groups: Iterable[Group], workload: Workload, architecture: Architecture, dtypes: Mapping[str, str]
+) -> tuple[GroupPlan, ...]:
+    """The groups of several members, in the workload's order. Raises GroupError for one that cannot be run."""
+    numbers = {layer.name: number for number, layer in enumerate(workload.layers)}
+    found, taken = [], set[str]()
+    for group in groups:
+        layers = list(_members(group, workload, numbers, taken))
+        if len(layers) > 1:
+            found.append(_planned(group, layers, numbers[layers[0].name], workload, architecture, dtypes))
+        elif group.shared or group.windows:
+            refuse(group, "shared loops or windows of one member; allowed in groups of several")
+    return tuple(sorted(found, key=lambda plan: plan.first))
+
+
+def expanded(given: Given, plans: Sequence[GroupPlan], workload: Workload) -> Given:
+    """What a file states, with whole loop trees of the members of groups."""
+    layers, places = dict(given.layers), dict(given.places)
+    for plan in plans:
+        for layer in workload.layers[plan.first : plan.last + 1]:
+            if layer.name not in layers:
+                refuse(plan.group, f"the mapping of its member '{layer.name}' is not stated; allowed all or none")
+            own, shared = layers[layer.name], len(plan.group.own(layer.name))
+            layers[layer.name] = plan.whole(own, layer)
+            for number in reversed(range(len(own.nodes))):
+                if (place := places.pop(f"layer {layer.name}[{number}]", "")) != "":
+                    places[f"layer {layer.name}[{number + shared}]"] = place
+    return replace(given, layers=layers, places=places)
+
+
+def _members(group: Group, workload: Workload, numbers: Mapping[str, int], taken: set[str]) -> Iterator[Layer]:
+    before = -1
+    for member in group.members:
+        if member.layer not in numbers:
+            refuse(group, f"no layer '{member.layer}' in '{workload.name}'{nearest(member.layer, numbers)}")
+        if member.layer in taken:
+            refuse(group, f"layer '{member.layer}' is in a group already; allowed in one")
+        number = numbers[member.layer]
+        if before >= 0 and number != before + 1:
+            refuse(group, f"layer '{member.layer}' does not follow the member before it; allowed layers in a row")
+        before = number
+        taken.add(member.layer)
+        yield workload.layers[number]
+
+
+def _planned(
+    group: Group,
+    layers: Sequence[Layer],
+    first: int,
+    workload: Workload,
+    architecture: Architecture,
+    dtypes: Mapping[str, str],
+) -> GroupPlan:
+    if architecture.noc is not None:
+        refuse(group, "several members on a chip of several cores, which is not built yet")
+    if not 1 <= len(group.loops) <= 2:
+        refuse(group, f"{len(group.loops)} shared loops; allowed 1 or 2")
+    ties = ties_of(group, layers)
+    inner = architecture.inner("inputs")
+    windows = tuple(
+        windows_of(group, layers, workload.tensors, ties, size_bytes(dtypes["inputs"]), pad_bytes(inner, "inputs"))
+    )
+    plan = GroupPlan(group, first, first + len(layers) - 1, ties, windows)
+    for window in windows:
+        _check(plan, window, layers, workload, inner.name)
+    if plan.ahead(layers[-1].name):
+        refuse(group, f"its last member, '{layers[-1].name}', is ahead of itself; allowed 0")
+    return plan
+
+
+def _check(plan: GroupPlan, window: WindowPlan, layers: Sequence[Layer], workload: Workload, inner: str) -> None:
+    """Raise GroupError where a tensor cannot lie in its window."""
+    group, name = plan.group, window.tensor.name
+    if window.window.level != inner:
+        refuse(group, f"a window of '{name}' in '{window.window.level}'; allowed '{inner}', where units read it")
+    if window.tensor.kind != "activation" or window.tensor.view is not None or _views(workload, name):
+        refuse(group, f"a window of '{name}', which is an output, or other tensors are views of it")
+    outside = [
+        layer.name for layer in workload.layers if layer not in layers and any(op.tensor == name for op in layer.inputs)
+    ]
+    if outside:
+        refuse(group, f"a window of '{name}', which layer '{outside[0]}' reads outside of it")
+    kinds = {layer.name: layer.kind for layer in layers}
+    odd = next((each for each in (window.maker, *dict(window.readers)) if kinds[each] not in ("matmul", "vector")), "")
+    if odd:
+        refuse(group, f"layer '{odd}' is a {kinds[odd]}; allowed members that an array or a vector unit runs")
+    ahead = plan.ahead(window.maker)
+    for reader, _ in window.readers:
+        between = ahead - plan.ahead(reader)
+        if between < window.lead:
+            refuse(
+                group,
+                f"layer '{window.maker}' is ahead of '{reader}' by {between} passes; it reads what is made "
+                f"{window.lead} passes later",
+            )
+        if window.window.slots < between - window.lead + 1:
+            refuse(
+                group,
+                f"a window of '{name}' with {window.window.slots} slots; allowed {between - window.lead + 1} or more, "
+                f"since '{window.maker}' is ahead of '{reader}' by {between} passes",
+            )
+
+
+def _views(workload: Workload, name: str) -> bool:
+    return any(base_of(workload, other) == name for other in workload.tensors if other != name)
+
+
+def spans_of(plans: Iterable[GroupPlan]) -> list[tuple[int, int]]:
+    """First and last layers of groups."""
+    return [(plan.first, plan.last) for plan in plans]
+
+
+def windowed(plans: Iterable[GroupPlan]) -> frozenset[str]:
+    """Tensors that lie in windows alone."""
+    return frozenset(window.tensor.name for window in chain.from_iterable(plan.windows for plan in plans))

@@ -1,0 +1,156 @@
+"""The windows of a group: which box of its tensor a slot holds, how it lies there, and how far its maker is ahead.
+
+Along an axis that moves on by ``step`` a pass, its readers reach from ``low`` (below 0 where they read padding) to some
+positions beyond the step, which the maker brings in its next passes: ``lead`` of them, so that the maker's tiles all
+have one size. A slot holds ``-low + (lead + 1) x step`` positions, and the one after it begins ``step`` further: what
+both hold stays where it is. Along other axes a slot holds all, with the padding that readers see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from archsim.ir.schedule import Group, Window
+from archsim.ir.workload import Axis, Layer, Operand, Tensor
+from mapper.allocate.placement import Layout, layout
+from mapper.groups.ties import Advance, Ties, advances, refuse
+
+
+class AxisSpan(NamedTuple):
+    """Of one axis: the first position that a slot holds, relative to where its pass begins, and how many; ``advance``
+    by which it moves on, None where it does not. ``tail``: positions behind the tensor's end that readers see."""
+
+    low: int
+    size: int
+    advance: Advance | None
+    tail: int
+
+
+@dataclass(frozen=True)
+class WindowPlan:
+    """A window laid out: ``spans`` and ``stored`` by axis of its tensor. ``lead``: passes that its maker is done with
+    more than its readers when they begin; ``sliding``: the axis along which slots share positions, -1 for none.
+    ``maker`` and ``readers``: layers, with the operands that read it."""
+
+    window: Window
+    name: str  # of its ring
+    tensor: Tensor
+    spans: tuple[AxisSpan, ...]
+    stored: Layout
+    lead: int
+    sliding: int
+    maker: str
+    readers: tuple[tuple[str, str], ...]
+    trips: tuple[int, ...]  # of the shared loops
+
+    @property
+    def loops(self) -> int:
+        """How many loops are shared."""
+        return len(self.trips)
+
+    @property
+    def slot_bytes(self) -> int:
+        """Bytes of a slot."""
+        return self.stored.size_bytes
+
+    @property
+    def step_bytes(self) -> int:
+        """By how many bytes a slot that shares positions begins behind the one before it."""
+        advance = self.spans[self.sliding].advance
+        assert advance is not None
+        return advance.step * self.stored.strides[self.sliding]
+
+    @property
+    def retain(self) -> int:
+        """Bytes that a slot shares with the one before it."""
+        return self.slot_bytes - self.step_bytes if self.sliding >= 0 else 0
+
+    @property
+    def origin(self) -> int:
+        """Byte of a slot at which readers find the position where their pass begins, along all axes."""
+        return -sum(span.low * stride for span, stride in zip(self.spans, self.stored.strides, strict=True))
+
+    @property
+    def made_at(self) -> int:
+        """The same for the maker: its pass writes behind those that it is ahead by."""
+        return self.origin + (self.lead * self.step_bytes if self.lead else 0)
+
+
+def windows_of(
+    group: Group, layers: Sequence[Layer], tensors: Mapping[str, Tensor], ties: Ties, element_bytes: int, pad_bytes: int
+) -> Iterator[WindowPlan]:
+    """The windows of a group, of the tensors that members make for one another; ``pad_bytes``: left free behind rows.
+
+    Raises GroupError where they are not stated, or cannot be windows.
+    """
+    stated = {window.tensor: window for window in group.windows}
+    for at, maker in enumerate(layers[:-1]):
+        name = maker.output.tensor
+        if name not in stated:
+            refuse(group, f"states no window of '{name}', which layer '{maker.name}' makes and a later member reads")
+        readers = [(layer, op) for layer in layers[at + 1 :] for op in layer.inputs if op.tensor == name]
+        yield _planned(
+            group, stated.pop(name), tensors[name], maker, readers, ties, layers[-1].dims, element_bytes, pad_bytes
+        )
+    if stated:
+        refuse(group, f"a window of '{next(iter(stated))}', which no member makes for another one")
+
+
+def _planned(
+    group: Group,
+    window: Window,
+    tensor: Tensor,
+    maker: Layer,
+    readers: Sequence[tuple[Layer, Operand]],
+    ties: Ties,
+    extents: Mapping[str, int],
+    element_bytes: int,
+    pad_bytes: int,
+) -> WindowPlan:
+    spans, lead, sliding = [], 0, -1
+    for axis, extent in enumerate(tensor.shape):
+        reach = [_reach(operand.axes[axis], layer, ties) for layer, operand in readers]
+        low, high = min(0, *(first for first, _ in reach)), max(end for _, end in reach)
+        advance = advances(readers[0][1], ties[readers[0][0].name])[axis]
+        if advance is None:
+            spans.append(AxisSpan(low, max(extent, high) - low, None, max(0, high - extent)))
+            continue
+        ahead = max(0, -(-(high - advance.step) // advance.step))
+        passes = -(-extent // advance.step)
+        tail = (passes - 1) * advance.step + high - extent
+        spans.append(AxisSpan(low, (ahead + 1) * advance.step - low, advance, max(0, tail)))
+        if spans[-1].size > advance.step:
+            if sliding >= 0 or advance.loop != len(group.loops) - 1:
+                refuse(group, f"passes share positions of '{tensor.name}' along another loop than the innermost one")
+            lead, sliding = ahead, axis
+    if sliding >= 0 and any(span.size > 1 for span in spans[:sliding]):
+        refuse(group, f"passes share positions of '{tensor.name}' along an axis that is not its outermost one")
+    if lead and len(group.loops) > 1:
+        refuse(group, f"passes share positions of '{tensor.name}' below another shared loop, which is not built yet")
+    box = replace(tensor, shape=tuple(span.size for span in spans), view=None)
+    stored = layout(box, element_bytes, None, pad_bytes)
+    named = f"{tensor.name}@{group.name}"
+    trips = tuple(-(-extents[loop.dim] // loop.tile) for loop in group.loops)
+    used = tuple((layer.name, operand.name) for layer, operand in readers)
+    main = max(sliding, next((at for at, span in enumerate(spans) if span.advance is not None), 0))
+    along = spans[main].advance
+    step = along.step if along is not None else tensor.shape[main]
+    dim = next((name for name, _ in maker.output.axes[main].terms), "")
+    full = replace(window, dim=dim, rows=spans[main].size, step=step)
+    if (window.rows, window.step) not in ((0, 0), (full.rows, full.step)):
+        refuse(
+            group,
+            f"a window of '{tensor.name}' with rows {window.rows} and step {window.step}; its readers need rows "
+            f"{full.rows} and step {full.step}",
+        )
+    return WindowPlan(full, named, tensor, tuple(spans), stored, lead, sliding, maker.name, used, trips)
+
+
+def _reach(axis: Axis, layer: Layer, ties: Ties) -> tuple[int, int]:
+    """The first position that a reader touches in a pass, relative to where the pass begins, and the one behind the
+    last."""
+    tiles = {tie.dim: tie.tile for tie in ties[layer.name]}
+    last = sum(coef * (tiles.get(dim, layer.dims[dim]) - 1) for dim, coef in axis.terms)
+    return axis.offset, axis.offset + last + 1

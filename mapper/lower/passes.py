@@ -1,0 +1,171 @@
+"""The passes of a group as each queue runs them: members one behind the other, some of them passes ahead.
+
+With A the largest number of passes that a member is ahead, turn t has each member's pass t - (A - ahead), where there
+is one. The first A + 1 turns, in which slots of windows are taken for the first time, and the last A, in which members
+that are ahead are through, stand for themselves; those between are a loop. Of two shared loops the turns of the inner
+one follow one another without a break: while the last members end one iteration of the outer loop, the first ones begin
+the next.
+
+A window is a ring. Its maker takes the next slot when it begins a pass and gives it when it is done; of a window whose
+readers reach ``lead`` passes further, the first slot is made by so many passes more, and the last slots are given when
+nothing is left to make. Readers take a slot and free it pass by pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from archsim.ir.program import Command, CommandLoop, LoopEdge, ProgramNode, Token, When
+from mapper.lower.ended import ended
+from mapper.lower.fused import fused
+from mapper.lower.indexed import IndexAt, Iteration
+
+Nodes = tuple[ProgramNode, ...]
+
+
+@dataclass(frozen=True)
+class MadeWindow:
+    """A window as its maker writes it: ``ring``; whether a slot ``retains`` bytes of the one before it; ``lead``, and
+    by how many bytes a pass is further on (``step_bytes``); ``ending``: what fills a step behind the tensor's end."""
+
+    ring: str
+    retains: bool
+    lead: int
+    step_bytes: int
+    ending: Nodes
+
+    def takes(self, number: int | None) -> bool:
+        """Whether a pass takes a slot; None: one amid the others."""
+        return number is None or number == 0 or number > self.lead
+
+    def gives(self, number: int | None) -> bool:
+        """Whether a slot is whole after a pass."""
+        return number is None or number >= self.lead
+
+
+@dataclass(frozen=True)
+class PassBody:
+    """What a member does on one queue: ``before`` and ``behind`` the shared loops, by how many of them are above, and
+    its ``body`` in each pass. ``vars``, ``trips``: of its own loops that are the shared ones, outermost first; ``made``
+    and ``read``: windows that it writes and rings that it reads on this queue."""
+
+    layer: str
+    ahead: int
+    vars: tuple[str, ...]
+    trips: tuple[int, ...]
+    before: tuple[Nodes, ...]
+    body: Nodes
+    behind: tuple[Nodes, ...]
+    made: tuple[MadeWindow, ...] = ()
+    read: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The passes of a group on one queue. ``trips``: of the shared loops; ``deepest``: A."""
+
+    group: str
+    members: Sequence[PassBody]
+    trips: tuple[int, ...]
+    deepest: int
+
+    def nodes(self) -> Iterator[ProgramNode]:
+        """All that the queue runs."""
+        inner, outer = self.trips[-1], self.trips[0] if len(self.trips) > 1 else 1
+        for member in self.members:
+            yield from member.before[0]
+        yield from self._row(IndexAt(0), None, "pass")
+        if outer > 1:
+            var = f"{self.group}.outer"
+            body = tuple(self._row(IndexAt(1, var, outer - 1), IndexAt(0, var, outer - 1), "later"))
+            if body:
+                yield CommandLoop(var, outer - 1, body)
+        for turn in range(inner, inner + self.deepest):
+            yield from self._turn(turn, None, IndexAt(outer - 1), f"~end{turn - inner}")
+        for member in self.members:
+            yield from member.behind[0]
+
+    def _row(self, now: IndexAt, before: IndexAt | None, name: str) -> Iterator[ProgramNode]:
+        """One iteration of the outer loop, in whose first turns some members end the one ``before``."""
+        inner = self.trips[-1]
+        alone = min(self.deepest + 1, inner)
+        for turn in range(alone):
+            yield from self._turn(turn, now, before, f"~{name}{turn}")
+        if inner == alone:
+            return
+        var, body = f"{self.group}.{name}", list[ProgramNode]()
+        for member in self.members:
+            body += self._pass(member, now, IndexAt(alone - self._behind(member), var, inner - alone), f"~{name}")
+        if body:
+            yield CommandLoop(var, inner - alone, tuple(body))
+
+    def _turn(self, turn: int, now: IndexAt | None, before: IndexAt | None, copy: str) -> Iterator[ProgramNode]:
+        """One turn that stands for itself, of an iteration ``now`` of the outer loop, or behind the last one."""
+        inner = self.trips[-1]
+        for member in self.members:
+            number = turn - self._behind(member)
+            if now is None and before is not None:
+                yield from self._pass(member, before, IndexAt(number), copy)
+            elif number >= 0 and now is not None:
+                yield from self._pass(member, now, IndexAt(number), copy)
+            elif before is not None:
+                yield from self._pass(member, before, IndexAt(inner + number), copy)
+
+    def _behind(self, member: PassBody) -> int:
+        return self.deepest - member.ahead
+
+    def _pass(self, member: PassBody, outer: IndexAt, inner: IndexAt, copy: str) -> Nodes:
+        """One pass of a member; behind its last one what its readers see there."""
+        number = None if inner.var else inner.shift
+        made = member.made
+        if number is not None and number >= member.trips[-1]:
+            made = tuple(each for each in made if number < self.trips[-1] + each.lead)
+            own: Nodes = tuple(node for each in made for node in each.ending)
+            read: tuple[str, ...] = ()
+        else:
+            own, read = self._own(member, outer, inner, copy), member.read
+        waits = tuple([Token(f"{ring}.full") for ring in read])
+        begun = [*self._begun(member.layer, "reads", waits)]
+        for window in made:
+            if window.takes(number):
+                retains = window.retains and number != 0
+                begun += self._begun(member.layer, "takes", (Token(f"{window.ring}.free"),), retains)
+        given = [Token(f"{ring}.free") for ring in read]
+        given += [Token(f"{window.ring}.full") for window in made if window.gives(number)]
+        return _given(member.layer, fused((*begun, *own)), tuple(given))
+
+    def _own(self, member: PassBody, outer: IndexAt, inner: IndexAt, copy: str) -> Nodes:
+        at = dict(zip(member.vars, (outer, inner)[-len(member.vars) :], strict=True))
+        number = None if inner.var else inner.shift
+        moved = {
+            window.ring: (number - window.lead) * window.step_bytes
+            for window in member.made
+            if number is not None and number < window.lead
+        }
+        iteration = Iteration(at, dict(zip(member.vars, member.trips, strict=True)), copy, moved)
+        if len(member.vars) == 1:
+            return iteration.nodes(member.body)
+        first, last = (LoopEdge("first", member.vars[-1]),), (LoopEdge("last", member.vars[-1]),)
+        return iteration.nodes((*_only(member.before[1], first), *member.body, *_only(member.behind[1], last)))
+
+    def _begun(self, layer: str, name: str, waits: tuple[Token, ...], retains: bool = False) -> Nodes:
+        return (Command(f"{layer}.{name}", "SYNC", layer, waits=waits, retains=retains),) if waits else ()
+
+
+def _only(nodes: Nodes, when: When) -> Nodes:
+    """The nodes in some turns alone."""
+    return tuple(
+        replace(node, body=_only(node.body, when))
+        if isinstance(node, CommandLoop)
+        else replace(node, when=(*when, *node.when))
+        for node in nodes
+    )
+
+
+def _given(layer: str, nodes: Nodes, signals: tuple[Token, ...]) -> Nodes:
+    """The nodes, behind which ``signals`` are given."""
+    if not signals:
+        return nodes
+    found = ended(nodes, signals)
+    return found if found is not None else (*nodes, Command(f"{layer}.gives", "SYNC", layer, signals=signals))
