@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from math import prod
 
 from archsim.base.errors import ConfigError, ModelError, nearest
@@ -21,9 +23,9 @@ def check_workload(workload: Workload) -> None:
         raise ModelError(f"workload '{workload.name}': batch {workload.batch}; allowed 1 or more")
     for name, tensor in workload.tensors.items():
         _check_tensor(name, tensor, workload)
-    names = [layer.name for layer in workload.layers]
+    names = Counter(layer.name for layer in workload.layers)
     for layer in workload.layers:
-        if names.count(layer.name) > 1:
+        if names[layer.name] > 1:
             raise ModelError(f"layer '{layer.name}' is there twice; every layer has a name of its own")
         _check_dims(layer)
         for operand in (*layer.inputs, layer.output):
@@ -32,7 +34,7 @@ def check_workload(workload: Workload) -> None:
         check_bounds(layer)
     _check_order(workload)
     check_ragged(workload)
-    _check_composites(workload, names)
+    _check_composites(workload, {name: at for at, name in enumerate(names)})
 
 
 def _check_tensor(name: str, tensor: Tensor, workload: Workload) -> None:
@@ -190,7 +192,7 @@ def _check_parts(layer: Layer) -> None:
         raise ModelError(f"layer '{layer.name}' ({layer.op}) is a matmul without operand '{missing[0]}'")
 
 
-def _check_composites(workload: Workload, layers: list[str]) -> None:
+def _check_composites(workload: Workload, layers: Mapping[str, int]) -> None:
     """Each has a name of its own and layers of its own, in their order."""
     taken, names = set[str](), set(layers)
     for each in workload.composites:
@@ -203,13 +205,13 @@ def _check_composites(workload: Workload, layers: list[str]) -> None:
         _check_members(each, layers, taken)
 
 
-def _check_members(composite: Composite, layers: list[str], taken: set[str]) -> None:
+def _check_members(composite: Composite, layers: Mapping[str, int], taken: set[str]) -> None:
     where = f"composite '{composite.name}'"
     unknown = next((name for name in composite.members if name not in layers), None)
     if unknown is not None or not composite.members:
         what = f"'{unknown}'{nearest(unknown, layers)}" if unknown is not None else "nothing"
         raise ModelError(f"{where}: names {what}; allowed one layer of the workload or more")
-    if sorted(set(composite.members), key=layers.index) != list(composite.members):
+    if sorted(set(composite.members), key=layers.__getitem__) != list(composite.members):
         raise ModelError(f"{where}: its layers stand in another order than they run in, or twice")
     for name in composite.members:
         if name in taken:
