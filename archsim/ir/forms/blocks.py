@@ -209,7 +209,8 @@ class BlockReader:
             for operand in layer.inputs:
                 name, base = self._both(operand.tensor)
                 later = base in block.written - written and self.tensors[base].kind in MADE
-                if later or block.name.inner(name) in block.numbered:
+                of_one = block.name.split(name)
+                if later or (of_one is not None and of_one[1] in block.numbered):
                     place.refuse(
                         f"{layer.name} reads {name}",
                         "what the same iteration wrote before, and what 'carry: {OUT: IN}' says of the one before",

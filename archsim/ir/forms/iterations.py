@@ -21,10 +21,10 @@ class NumberedName(NamedTuple):
         """What ``name`` is called in an iteration."""
         return f"{self.before}{iteration}{self.behind}.{name}"
 
-    def inner(self, name: str) -> str:
-        """The name that ``name`` has inside the block; '' where it is none of an iteration."""
-        found = re.fullmatch(rf"{re.escape(self.before)}\d+{re.escape(self.behind)}\.(.*)", name, re.DOTALL)
-        return found[1] if found else ""
+    def split(self, name: str) -> tuple[int, str] | None:
+        """The iteration that a name is of, and the name that it has inside the block; None where it is of none."""
+        found = re.fullmatch(rf"{re.escape(self.before)}(0|[1-9]\d*){re.escape(self.behind)}\.(.*)", name, re.DOTALL)
+        return (int(found[1]), found[2]) if found else None
 
 
 def home(tensors: Mapping[str, Tensor], name: str) -> str:

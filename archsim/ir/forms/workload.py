@@ -25,11 +25,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from archsim.base.errors import ModelError
+from archsim.base.errors import ConfigError, ModelError
 from archsim.ir.check.workload import check_workload
-from archsim.ir.forms.blocks import BlockReader, Place
+from archsim.ir.forms.blocks import BLOCK, BlockReader, Place
 from archsim.ir.forms.composites import composite_form
 from archsim.ir.forms.fields import MappingFields, open_form, to_yaml
+from archsim.ir.forms.folding import Folding, longest_run
 from archsim.ir.forms.layers import layer_form
 from archsim.ir.forms.tensors import tensor_text, view_text
 from archsim.ir.workload import Workload
@@ -38,7 +39,26 @@ SCHEMA = "archsim.einsums/1"
 
 
 def workload_to_yaml(workload: Workload) -> str:
-    """The text form; ``workload_from_yaml`` gives back an equal Workload (sequences in attributes as tuples)."""
+    """The text form; ``workload_from_yaml`` gives back an equal Workload (sequences in attributes as tuples).
+
+    The longest run of equal blocks of layers is stated once, where their names are those that blocks give.
+    """
+    plain, run = to_yaml(_document(workload)), longest_run(workload)
+    if run is None:
+        return plain
+    folding = Folding(workload, run)
+    document = _document(folding.around)
+    document["layers"].insert(run.first, {BLOCK: folding.block})
+    text = to_yaml(document)
+    try:
+        is_same = to_yaml(_document(workload_from_yaml(text))) == plain
+    except ConfigError:  # of layers that are called alike and are no block
+        is_same = False
+    return text if is_same else plain
+
+
+def _document(workload: Workload) -> dict[str, Any]:
+    """The text form as plain data, layer by layer."""
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "name": workload.name,
@@ -56,7 +76,7 @@ def workload_to_yaml(workload: Workload) -> str:
         document["views"] = [view_text(view) for view in workload.views]
     if workload.warnings:
         document["warnings"] = list(workload.warnings)
-    return to_yaml(document)
+    return document
 
 
 def workload_from_yaml(text: str, path: str = "<text>") -> Workload:
