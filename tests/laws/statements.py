@@ -124,6 +124,7 @@ GROUPS: dict[str, dict[int, str]] = {
             "Appended state: bytes written = rows appended, each row that is there is read once; N decode steps give "
             "the numbers of one forward pass of N tokens, in integers bit for bit."
         ),
+        51: "A block of N iterations in the text form of a Workload is the unrolled list, bit for bit.",
         56: (
             "Of the results by the three objectives each is the best in its own figure, up to half a per cent: the "
             "other two are simulated."

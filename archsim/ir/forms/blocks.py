@@ -29,7 +29,9 @@ Every other tensor is one that all iterations share. ``carry: {y: x}``: the firs
 each later one reads the ``y`` of the iteration before in its place. A ``y`` of kind output is an activation in all
 iterations but the last. Outside the block ``y`` is that of the last iteration, and ``mlp[2].y`` that of the third.
 
-In the order of tensors the first iteration's stand where they are declared, the others behind the last of these.
+In the order of tensors the first iteration's stand where they are declared, the others behind the last of these. Views
+and composites of blocks stand among the others as the layers do: a view by the layer that makes what it is of, a
+composite by its first layer.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import merge
 from typing import NamedTuple, NoReturn
 
 from archsim.base.errors import nearest
@@ -102,13 +105,30 @@ class BlockReader:
                 item.end()
             else:
                 found.layers.append((read_layer(MappingFields(node, at)), Place(node, at)))
-        found.views += [phrase_of(node, at, read_view_node) for node, at in fields.items("views")]
-        for node, at in fields.items("composites"):
-            found.composites.append((read_composite(MappingFields(node, at)), Place(node, at)))
-        return self._outside(found)
+        views = [phrase_of(node, at, read_view_node) for node, at in fields.items("views")]
+        composites = [
+            (read_composite(MappingFields(node, at)), Place(node, at)) for node, at in fields.items("composites")
+        ]
+        self._add_parts(found, views, composites)
+        self._outside(found)
+        return found
 
-    def _outside(self, scope: Scope) -> Scope:
-        """The scope with what the tensors stand for that its blocks have numbered."""
+    def _add_parts(self, scope: Scope, views: list[ViewNode], composites: list[tuple[Composite, Place]]) -> None:
+        """Put views and composites among those of blocks, in the order of the layers that they are of."""
+        makers = {home(self.tensors, layer.output.tensor): at for at, (layer, _) in enumerate(scope.layers)}
+        numbers = {layer.name: at for at, (layer, _) in enumerate(scope.layers)}
+
+        def maker(view: ViewNode) -> int:
+            return makers.get(home(self.tensors, self._known.get(view.of, view.of)), 0)
+
+        def first(composite: tuple[Composite, Place]) -> int:
+            return min((numbers.get(name, 0) for name in composite[0].members), default=0)
+
+        scope.views = list(merge(scope.views, views, key=maker))
+        scope.composites = list(merge(scope.composites, composites, key=first))
+
+    def _outside(self, scope: Scope) -> None:
+        """Put what they stand for in place of the tensors that blocks have numbered."""
         known = self._known
         for at, (layer, place) in enumerate(scope.layers):
             written = layer.output.tensor
@@ -120,7 +140,6 @@ class BlockReader:
             inputs = tuple(replace(one, tensor=known.get(one.tensor, one.tensor)) for one in layer.inputs)
             scope.layers[at] = replace(layer, inputs=inputs), place
         scope.views = [replace(view, of=known.get(view.of, view.of)) for view in scope.views]
-        return scope
 
     def _add(self, outer: Scope, fields: MappingFields, names: set[NumberedName]) -> None:
         """Add the iterations of a block to what is around it, where blocks of these ``names`` stand already."""
@@ -204,18 +223,17 @@ class BlockReader:
 
     def _refuse_other_iterations(self, block: Block, inner: Scope) -> None:
         """An iteration reads what it wrote itself before, and of others what is carried."""
-        written: set[str] = set()
+        later = {name for name in block.written if name in self.tensors and self.tensors[name].kind in MADE}
         for layer, place in inner.layers:
             for operand in layer.inputs:
                 name, base = self._both(operand.tensor)
-                later = base in block.written - written and self.tensors[base].kind in MADE
                 of_one = block.name.split(name)
-                if later or (of_one is not None and of_one[1] in block.numbered):
+                if base in later or (of_one is not None and of_one[1] in block.numbered):
                     place.refuse(
                         f"{layer.name} reads {name}",
                         "what the same iteration wrote before, and what 'carry: {OUT: IN}' says of the one before",
                     )
-            written.add(home(self.tensors, layer.output.tensor))
+            later.discard(home(self.tensors, layer.output.tensor))
 
     def _number(self, block: Block, place: Place) -> dict[str, None]:
         """Put the tensors of all iterations in place of those that are declared; returns their names."""
