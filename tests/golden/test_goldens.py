@@ -20,7 +20,13 @@ from archsim.ir.check.program import check
 from archsim.ir.check.workload import check_workload
 from archsim.ir.mapping import Keep, Loop, ModelMapping
 from archsim.ir.program import Program
-from archsim.ir.text import mapping_from_yaml, mapping_to_yaml, workload_from_yaml, workload_to_yaml
+from archsim.ir.text import (
+    checked_workload,
+    mapping_from_yaml,
+    mapping_to_yaml,
+    workload_from_yaml,
+    workload_to_yaml,
+)
 from archsim.ir.unroll import unroll
 from archsim.ir.workload import Workload
 from archsim.lab.sweep.form import read
@@ -67,6 +73,17 @@ def test_workload_round_trips_and_is_accepted(workload: Workload) -> None:
     check_workload(workload)
     assert workload.macs == 12 * 12 * 16 * 9 * 8 + 12 * 12 * 8 * 16
     assert workload.parameters == sum(t.elements for t in workload.tensors.values() if t.kind == "weight")
+
+
+def test_workload_of_blocks_is_written_as_it_was_read() -> None:
+    """Its outer block that is; what repeats inside stands layer by layer."""
+    blocks = checked_workload(text("workload_blocks.yaml"), "workload_blocks.yaml")
+    written = workload_to_yaml(blocks)
+    assert workload_from_yaml(written) == blocks
+    assert [layer.name for layer in blocks.layers[:4]] == [
+        *("layers[0].norm", "layers[0].up", "layers[0].again[0].mix", "layers[0].again[1].mix")
+    ]
+    assert written.count("block:") == 1 and "carry: {y: x}" in written and "name: again[1].mix" in written
 
 
 def test_mapping_round_trips_and_is_accepted(mapping: ModelMapping, workload: Workload, chip: Architecture) -> None:

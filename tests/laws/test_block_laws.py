@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import archsim
 from archsim.ir.forms.workload import checked_workload, workload_to_yaml
-from archsim.ir.workload import Workload
 
 ROWS, WIDTH = 4, 8
 HEAD = 'schema: archsim.einsums/1\nname: net\nbatch: 1\nparameters: 0\nsha256: ""\n'

@@ -125,10 +125,22 @@ def test_every_kind_of_entry(tmp_path: Path) -> None:
     assert steps == [["requantise+clip"], ["requantise"], ["requantise", "swish"], ["requantise", "tanh"]]
 
 
+def example(heading: str) -> str:
+    """The indented text of a section of the page of operators."""
+    section = (ROOT / "docs" / "operators.md").read_text().partition(heading)[2].partition("\n## ")[0]
+    return "\n".join(line[4:] for line in section.splitlines() if line.startswith("    "))
+
+
+def test_the_documented_block_loads(tmp_path: Path) -> None:
+    workload = load_model(write(tmp_path, example("## Blocks in the full text form")))
+    assert [layer.name for layer in workload.layers] == [f"mlp[{number}].up" for number in range(4)]
+    assert [layer.inputs[0].tensor for layer in workload.layers] == ["x", "mlp[0].y", "mlp[1].y", "mlp[2].y"]
+    assert workload.parameters == sum(each.elements for each in workload.tensors.values() if each.kind == "weight")
+    assert workload.tensors["mlp[3].y"].kind == "output" and workload_from_yaml(workload_to_yaml(workload)) == workload
+
+
 def test_the_documented_example_loads(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "operators.md").read_text().partition("## Workload files")[2]
-    lines = [line[4:] for line in text.splitlines() if line.startswith("    ")]
-    workload = load_model(write(tmp_path, "\n".join(lines)))
+    workload = load_model(write(tmp_path, example("## Workload files")))
     assert [layer.op for layer in workload.layers] == [
         *("Conv", "Conv", "GlobalAveragePool", "Einsum"),
         *("Einsum", "Einsum") * 2,  # the second of which adds

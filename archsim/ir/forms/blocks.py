@@ -46,7 +46,7 @@ from archsim.base.errors import nearest
 from archsim.ir.composites import Composite
 from archsim.ir.forms.composites import read_composite
 from archsim.ir.forms.fields import MappingFields, fail, phrase_of, text_of
-from archsim.ir.forms.iterations import Block, NumberedName, home
+from archsim.ir.forms.iterations import NumberedName, RepeatedBlock, home
 from archsim.ir.forms.layers import read_layer
 from archsim.ir.forms.tensors import read_tensor, read_view_node
 from archsim.ir.workload import Layer, Tensor, ViewNode
@@ -58,7 +58,7 @@ MOST = 100_000  # layers and tensors that the blocks of a file may make
 MADE = ("activation", "output")  # kinds of tensors that are there when a layer has written them
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """Where something is stated."""
 
     node: FileNode
@@ -77,9 +77,9 @@ class Place(NamedTuple):
 class Scope:
     """What a file or a block holds, blocks inside unrolled; ``made``: the tensors that these made."""
 
-    layers: list[tuple[Layer, Place]] = field(default_factory=list)
+    layers: list[tuple[Layer, TextPlace]] = field(default_factory=list)
     views: list[ViewNode] = field(default_factory=list)
-    composites: list[tuple[Composite, Place]] = field(default_factory=list)
+    composites: list[tuple[Composite, TextPlace]] = field(default_factory=list)
     made: dict[str, None] = field(default_factory=dict)
 
 
@@ -89,11 +89,11 @@ class BlockReader:
     def __init__(self, fields: MappingFields) -> None:
         """``fields``: those of the file, whose ``tensors`` are read at once."""
         self.tensors: dict[str, Tensor] = {}
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, TextPlace] = {}
         self._known: dict[str, str] = {}  # tensor that blocks have numbered -> what it stands for outside
         for name, node, at in fields.entries("tensors"):
             self.tensors[name] = phrase_of(node, at, partial(read_tensor, name))
-            self.places[name] = Place(node, at)
+            self.places[name] = TextPlace(node, at)
 
     def scope(self, fields: MappingFields) -> Scope:
         """The layers, views and composites of a file or a block."""
@@ -104,16 +104,16 @@ class BlockReader:
                 self._add(found, MappingFields(item.child(BLOCK), item.at(BLOCK)), names)
                 item.end()
             else:
-                found.layers.append((read_layer(MappingFields(node, at)), Place(node, at)))
+                found.layers.append((read_layer(MappingFields(node, at)), TextPlace(node, at)))
         views = [phrase_of(node, at, read_view_node) for node, at in fields.items("views")]
         composites = [
-            (read_composite(MappingFields(node, at)), Place(node, at)) for node, at in fields.items("composites")
+            (read_composite(MappingFields(node, at)), TextPlace(node, at)) for node, at in fields.items("composites")
         ]
         self._add_parts(found, views, composites)
         self._outside(found)
         return found
 
-    def _add_parts(self, scope: Scope, views: list[ViewNode], composites: list[tuple[Composite, Place]]) -> None:
+    def _add_parts(self, scope: Scope, views: list[ViewNode], composites: list[tuple[Composite, TextPlace]]) -> None:
         """Put views and composites among those of blocks, in the order of the layers that they are of."""
         makers = {home(self.tensors, layer.output.tensor): at for at, (layer, _) in enumerate(scope.layers)}
         numbers = {layer.name: at for at, (layer, _) in enumerate(scope.layers)}
@@ -121,7 +121,7 @@ class BlockReader:
         def maker(view: ViewNode) -> int:
             return makers.get(home(self.tensors, self._known.get(view.of, view.of)), 0)
 
-        def first(composite: tuple[Composite, Place]) -> int:
+        def first(composite: tuple[Composite, TextPlace]) -> int:
             return min((numbers.get(name, 0) for name in composite[0].members), default=0)
 
         scope.views = list(merge(scope.views, views, key=maker))
@@ -143,7 +143,7 @@ class BlockReader:
 
     def _add(self, outer: Scope, fields: MappingFields, names: set[NumberedName]) -> None:
         """Add the iterations of a block to what is around it, where blocks of these ``names`` stand already."""
-        block = Block(_name(fields, names), _times(fields))
+        block = RepeatedBlock(_name(fields, names), _times(fields))
         if not fields.child("layers").items:
             fail(fields.child("layers"), fields.at("layers"), fields.child("layers").plain(), "a list of layers")
         inner = self.scope(fields)
@@ -157,7 +157,7 @@ class BlockReader:
         if len(outer.layers) + size > MOST:
             allowed = f"so many that all blocks make at most {MOST:,} layers and tensors"
             fail(fields.child("times"), fields.at("times"), block.times, allowed)
-        outer.made |= self._number(block, Place(fields.node, fields.path))
+        outer.made |= self._number(block, TextPlace(fields.node, fields.path))
         for iteration in range(block.times):
             outer.layers += [(block.layer(iteration, layer), place) for layer, place in inner.layers]
             outer.views += [block.view(iteration, view) for view in inner.views]
@@ -166,7 +166,7 @@ class BlockReader:
     def _own(self, fields: MappingFields) -> tuple[str, ...]:
         found = []
         for node, at in fields.items("own"):
-            name, place = text_of(node, at), Place(node, at)
+            name, place = text_of(node, at), TextPlace(node, at)
             if name in self._known:
                 place.refuse(name, f"a tensor of no other block; '{name}' is made in one, as '{self._known[name]}'")
             if name not in self.tensors:
@@ -181,37 +181,37 @@ class BlockReader:
             found.append(name)
         return tuple(found)
 
-    def _carried(self, fields: MappingFields, block: Block, inner: Scope) -> dict[str, str]:
+    def _carried(self, fields: MappingFields, block: RepeatedBlock, inner: Scope) -> dict[str, str]:
         """IN -> OUT of ``carry: {OUT: IN}``."""
         found: dict[str, str] = {}
         read = {name for layer, _ in inner.layers for operand in layer.inputs for name in self._both(operand.tensor)}
         own = {*block.written, *block.own}
         for key, node, at in fields.entries("carry"):
-            stated, place = text_of(node, at), Place(node, at)
+            stated, place = text_of(node, at), TextPlace(node, at)
             out, into = self._tensor(key, place), self._tensor(stated, place)
             if home(self.tensors, out) not in block.written:
                 place.refuse(key, "before the colon a tensor that a layer of the block writes")
             if into not in read or home(self.tensors, into) in own:
                 place.refuse(stated, "behind the colon a tensor that layers of the block read, and that is not its own")
             if into in found:
-                place.refuse(stated, f"a tensor that takes one; '{found[into]}' is carried to it already")
+                place.refuse(stated, f"each tensor behind a colon once; '{found[into]}' is carried to it already")
             shape, wanted = self.tensors[into].shape, self.tensors[out].shape
             if shape != wanted:
                 place.refuse(f"{stated} {list(shape)}", f"a tensor of the shape of '{key}', {list(wanted)}")
             found[into] = out
         return found
 
-    def _tensor(self, name: str, place: Place) -> str:
+    def _tensor(self, name: str, place: TextPlace) -> str:
         """The tensor that a name stands for where a block is stated."""
         found = self._known.get(name, name)
         if found not in self.tensors:
-            place.refuse(name, f"tensors of the file{nearest(name, self.tensors)}")
+            place.refuse(name, f"a tensor of the file{nearest(name, self.tensors)}")
         return found
 
     def _both(self, name: str) -> tuple[str, str]:
         return name, home(self.tensors, name)
 
-    def _numbered(self, block: Block, inner: Scope) -> dict[str, None]:
+    def _numbered(self, block: RepeatedBlock, inner: Scope) -> dict[str, None]:
         """The tensors of which each iteration has its own, in their order."""
         bases = {*block.written, *block.own, *block.carried}
         wanted = {*block.written, *block.own, *block.carried.values(), *inner.made}
@@ -221,7 +221,7 @@ class BlockReader:
                 wanted |= {name} if name != base and base in bases else set()
         return {name: None for name in self.tensors if name in wanted or home(self.tensors, name) in block.own}
 
-    def _refuse_other_iterations(self, block: Block, inner: Scope) -> None:
+    def _refuse_other_iterations(self, block: RepeatedBlock, inner: Scope) -> None:
         """An iteration reads what it wrote itself before, and of others what is carried."""
         later = {name for name in block.written if name in self.tensors and self.tensors[name].kind in MADE}
         for layer, place in inner.layers:
@@ -235,7 +235,7 @@ class BlockReader:
                     )
             later.discard(home(self.tensors, layer.output.tensor))
 
-    def _number(self, block: Block, place: Place) -> dict[str, None]:
+    def _number(self, block: RepeatedBlock, place: TextPlace) -> dict[str, None]:
         """Put the tensors of all iterations in place of those that are declared; returns their names."""
         tensors, places = self.tensors, self.places
         self.tensors, self.places = {}, {}
@@ -265,7 +265,7 @@ class BlockReader:
         return made
 
 
-def _of_last(block: Block, tensor: Tensor) -> Tensor:
+def _of_last(block: RepeatedBlock, tensor: Tensor) -> Tensor:
     """A tensor that is outside the block: a view of one of the block's is of the last iteration's."""
     if tensor.view is None:
         return tensor
@@ -275,7 +275,7 @@ def _of_last(block: Block, tensor: Tensor) -> Tensor:
 def _name(fields: MappingFields, names: set[NumberedName]) -> NumberedName:
     stated = fields.text("name")
     before, _, behind = (stated if PLACE in stated else f"{stated}[{PLACE}]").partition(PLACE)
-    name, place = NumberedName(before, behind), Place(fields.child("name"), fields.at("name"))
+    name, place = NumberedName(before, behind), TextPlace(fields.child("name"), fields.at("name"))
     if PLACE in behind:
         place.refuse(stated, f"one '{PLACE}', where the number of the iteration stands")
     if name in names:

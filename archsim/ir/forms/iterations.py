@@ -34,7 +34,7 @@ def home(tensors: Mapping[str, Tensor], name: str) -> str:
 
 
 @dataclass(slots=True)
-class Block:
+class RepeatedBlock:
     """``carried``: IN -> OUT, what an iteration reads of the one before in place of IN.
 
     ``own``: tensors named so; ``written``: those that its layers write, no views; ``numbered``: all tensors of which

@@ -27,7 +27,7 @@ from typing import Any
 
 from archsim.base.errors import ConfigError, ModelError
 from archsim.ir.check.workload import check_workload
-from archsim.ir.forms.blocks import BLOCK, BlockReader, Place
+from archsim.ir.forms.blocks import BLOCK, BlockReader, TextPlace
 from archsim.ir.forms.composites import composite_form
 from archsim.ir.forms.fields import MappingFields, open_form, to_yaml
 from archsim.ir.forms.folding import Folding, longest_run
@@ -97,7 +97,7 @@ def checked_workload(text: str, path: str = "<text>") -> Workload:
     return workload
 
 
-def _read(fields: MappingFields) -> tuple[Workload, Mapping[str, Place]]:
+def _read(fields: MappingFields) -> tuple[Workload, Mapping[str, TextPlace]]:
     """The Workload, and where each of its tensors, layers and composites is stated: ``layer 'conv1'``."""
     name = fields.text("name")
     reader = BlockReader(fields)
@@ -116,7 +116,7 @@ def _read(fields: MappingFields) -> tuple[Workload, Mapping[str, Place]]:
         composites=tuple(composite for composite, _ in scope.composites),
     )
     fields.end()
-    places: dict[str, Place] = {f"tensor '{name}'": place for name, place in reader.places.items()}
+    places: dict[str, TextPlace] = {f"tensor '{name}'": place for name, place in reader.places.items()}
     for layer, place in scope.layers:
         places.setdefault(f"layer '{layer.name}'", place)
     for composite, place in scope.composites:
