@@ -314,6 +314,7 @@ def _edited(workload: Workload, edit: tuple[str, int, str]) -> Workload:
     return replace(workload, layers=tuple(layers), tensors=tensors)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(edits=st.lists(EDITS, min_size=1, max_size=3))
 def test_whatever_is_called_like_something_else_is_written(golden: Workload, edits: list[tuple[str, int, str]]) -> None:

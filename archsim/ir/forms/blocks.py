@@ -15,8 +15,8 @@ layers:
 
 The Workload has the layers ``mlp[0].up`` to ``mlp[3].up`` one by one. ``views`` and ``composites`` stand in a block as
 in a file, an item of ``layers`` may be a block again, and every name of a layer, view, composite and fused node gets
-the number of the iteration. ``*`` in the name says where that stands: ``mlp`` is short for ``mlp[*]``, and
-``model.layers.*`` makes ``model.layers.3.up``.
+the number of the iteration, on which nothing else depends. ``*`` in a block's name says where the number stands:
+``mlp`` is short for ``mlp[*]``, and ``model.layers.*`` makes ``model.layers.3.up``.
 
 Tensors are all declared in the file's ``tensors``, once. Of these there are as many as iterations:
 
