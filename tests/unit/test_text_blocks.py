@@ -155,6 +155,7 @@ ERRORS = [
     ("times: 2\n    carry: {y", "time: 2\n    carry: {y", ":22:3: layers[0].block.times: missing"),
     ("own: [scale,", "owns: [scale,", ":26:5: layers[0].block.owns: unknown key; allowed"),
     ("- block:\n", "- op: MatMul\n  block:\n", "layers[0].op: unknown key; allowed block"),
+    ("- block:\n", "- blok:\n", ":22:3: layers[0].blok: unknown key; allowed block (did you mean 'block'?)"),
     ("times: 2", "times: 0", ":24:5: layers[0].block.times: found 0; allowed an integer of 1 or more"),
     ("times: 2", "times: true", "layers[0].block.times: found True; allowed an integer of 1 or more"),
     ("times: 2", "times: two", "layers[0].block.times: found 'two'; allowed an integer of 1 or more"),

@@ -99,10 +99,11 @@ class BlockReader:
         """The layers, views and composites of a file or a block."""
         found, names = Scope(), set[NumberedName]()
         for node, at in fields.items("layers"):
-            if BLOCK in node.mapping:
+            if _is_block(node):
                 item = MappingFields(node, at)
-                self._add(found, MappingFields(item.child(BLOCK), item.at(BLOCK)), names)
+                item.ask(BLOCK)
                 item.end()
+                self._add(found, MappingFields(item.child(BLOCK), item.at(BLOCK)), names)
             else:
                 found.layers.append((read_layer(MappingFields(node, at)), TextPlace(node, at)))
         views = [phrase_of(node, at, read_view_node) for node, at in fields.items("views")]
@@ -263,6 +264,11 @@ class BlockReader:
         self._known = {name: block.last(found) for name, found in self._known.items()}
         self._known |= {name: block.last(name) for name in block.numbered}
         return made
+
+
+def _is_block(item: FileNode) -> bool:
+    """Whether an item of ``layers`` is a block, also one whose key is misspelt: a mapping under one key."""
+    return BLOCK in item.mapping or (len(item.mapping) == 1 and all(child.mapping for child in item.mapping.values()))
 
 
 def _of_last(block: RepeatedBlock, tensor: Tensor) -> Tensor:
