@@ -42,12 +42,18 @@ def encode(values: Array, wanted: ElementFormat) -> tuple[Array, Array]:
     padded[..., :row] = values
     inside = padded.reshape(*values.shape[:-1], blocks, wanted.block)
     scale, zero = _scales(inside, wanted)
+    held = _values(_codes(scale, wanted.scale), wanted.scale)
+    elements = (inside / held[..., None] + zero[..., None]).reshape(padded.shape)[..., :row]
+    return in_bytes(elements, scale, zero, wanted)
+
+
+def in_bytes(elements: Array, scale: Array, zero: Array, wanted: ElementFormat) -> tuple[Array, Array]:
+    """Elements (.., row) that are there already, and the scale and zero of each of their blocks (.., blocks), as bytes
+    like those of ``encode``."""
     entries = _codes(scale, wanted.scale)
-    divided = inside / _values(entries, wanted.scale)[..., None] + zero[..., None]
-    codes = _codes(divided, wanted.element).reshape(padded.shape)[..., :row]
     if wanted.has_zero:
         entries = entries | _codes(zero, wanted.element) << SCALE_BITS[wanted.scale]
-    return _packed(codes, wanted.bits), _packed(entries, wanted.scale_bits)
+    return _packed(_codes(elements, wanted.element), wanted.bits), _packed(entries, wanted.scale_bits)
 
 
 def decode(packed: Array, scales: Array, stored: ElementFormat, count: int) -> Array:

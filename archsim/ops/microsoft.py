@@ -1,8 +1,7 @@
 """Operators of ONNX Runtime's own domain, com.microsoft, that its tools write: each is several of ONNX at once.
 
 They are taken apart before they are lowered (archsim/graph/passes/microsoft.py), so that they cost what their parts do.
-Meaning and defaults: ONNX Runtime, docs/ContribOperators.md. MatMulNBits has no parts: its weights are blocks of a few
-bits, which no tensor here can hold yet.
+Meaning and defaults: ONNX Runtime, docs/ContribOperators.md.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ DOMAIN = "com.microsoft."
 SIMPLIFIED = "SimplifiedLayerNormalization"  # which ONNX Runtime has in the domain of ONNX
 SKIP, SKIP_SIMPLIFIED = f"{DOMAIN}SkipLayerNormalization", f"{DOMAIN}SkipSimplifiedLayerNormalization"
 BIAS_GELU, FAST_GELU, QUICK_GELU = (f"{DOMAIN}{name}" for name in ("BiasGelu", "FastGelu", "QuickGelu"))
-ROTARY, N_BITS = f"{DOMAIN}RotaryEmbedding", f"{DOMAIN}MatMulNBits"
+ROTARY = f"{DOMAIN}RotaryEmbedding"
 MULTI_HEAD, GROUPED = f"{DOMAIN}MultiHeadAttention", f"{DOMAIN}GroupQueryAttention"
 LENGTHS = ("seqlens_k", "total_sequence_length")
 EPSILON = {SKIP: 1e-12, SKIP_SIMPLIFIED: 1e-12}  # of others 1e-5
@@ -35,8 +34,6 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
         if any(node.outputs[1:SUM]):
             node.unsupported("puts out mean or deviation")
         return (shape, (), (), shape)[: len(node.outputs)]
-    if node.op == N_BITS:
-        return ((*shape[:-1], node.integer("N", 0)),)
     if node.op in (MULTI_HEAD, GROUPED):
         _refuse_shorter(node, inputs)
         return attention.shapes(attention_of(node), attended(node, inputs))
@@ -102,17 +99,11 @@ def _name(node: GraphNode, place: int) -> str:
 def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     """Of what is not taken apart: refused."""
     shapes(node, build.graph.inputs_of(node))
-    bits, block = node.integer("bits", 4), node.integer("block_size", 0)
-    node.unsupported(
-        f"has weights of {bits} bits in blocks of {block} with a scale each, which no tensor here can hold"
-    )
 
 
 def reference(node: GraphNode, *operands: Array | None) -> tuple[Array, ...]:
     """By the operators inside."""
     arrays = tuple(None if operand is None else np.asarray(operand) for operand in operands)
-    if node.op == N_BITS:
-        return (_product(node, *arrays),)
     if node.op in (MULTI_HEAD, GROUPED):
         return _attention(node, arrays)
     data = np.asarray(arrays[0])
@@ -188,35 +179,13 @@ def positions_of(positions: Array, shape: Shape) -> Array:
     return positions if positions.size != 1 or rows == 1 else np.arange(rows)[None].repeat(batch, 0) + positions.item()
 
 
-def _product(node: GraphNode, *arrays: Array | None) -> Array:
-    """Weights (N, blocks, bytes): bits from the lowest on, less the zero of their block, times its scale."""
-    data, packed, scales = (np.asarray(each) for each in arrays[:3])
-    bits, columns, depth = node.integer("bits", 4), node.integer("N", 0), node.integer("K", 0)
-    zeros = arrays[3] if len(arrays) > 3 else None
-    each = _unpacked(packed.reshape(columns, -1, packed.shape[-1]), bits).astype(np.float64)
-    blocks = each.shape[1]
-    zero = np.full((columns, blocks), 2.0 ** (bits - 1))
-    if zeros is not None:
-        zero = _unpacked(zeros.reshape(columns, -1), bits)[:, :blocks].astype(np.float64)
-    weights = (each - zero[..., None]) * scales.reshape(columns, blocks, 1)
-    result = data.astype(np.float64) @ weights.reshape(columns, -1)[:, :depth].T
-    bias = arrays[5] if len(arrays) > 5 else None
-    return np.asarray(result if bias is None else result + bias, data.dtype)
-
-
-def _unpacked(packed: Array, bits: int) -> Array:
-    """The numbers of a last axis of bytes."""
-    unpacked = [(packed >> shift) & ((1 << bits) - 1) for shift in range(0, 8, bits)]
-    return np.stack(unpacked, -1).reshape(*packed.shape[:-1], -1)
-
-
 def rounding(node: GraphNode, *operands: Array | None) -> Sums:
     """Its parts say."""
     return unknown(reference(node, *operands), operands)
 
 
 FAMILY = OperatorFamily(
-    (SIMPLIFIED, SKIP, SKIP_SIMPLIFIED, BIAS_GELU, FAST_GELU, QUICK_GELU, ROTARY, MULTI_HEAD, GROUPED, N_BITS),
+    (SIMPLIFIED, SKIP, SKIP_SIMPLIFIED, BIAS_GELU, FAST_GELU, QUICK_GELU, ROTARY, MULTI_HEAD, GROUPED),
     shapes,
     reference,
     lower,

@@ -23,13 +23,17 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
 
 def reference(node: GraphNode, data: Array, scale: Array, zero: Array | None = None) -> tuple[Array, ...]:
     """By definition; scales along ``axis``, of blocks of ``block_size`` or of one element, rounding half to even."""
-    wide = _spread(node, scale, data.shape)
+    wide, offset = spread(node, data.shape, scale, zero)
     kind = np.uint8 if zero is None else zero.dtype
-    offset = 0.0 if zero is None else _spread(node, zero, data.shape)
     if node.op == "DequantizeLinear":
         return (((data.astype(np.float64) - offset) * wide).astype(np.float32),)
     limits = np.iinfo(kind)
     return (np.clip(np.rint(data / wide) + offset, limits.min, limits.max).astype(kind),)
+
+
+def spread(node: GraphNode, shape: Shape, scale: Array, zero: Array | None = None) -> tuple[Array, Array]:
+    """Scale and zero of each element of ``shape``, in forms that broadcast over it."""
+    return _spread(node, scale, shape), np.zeros(()) if zero is None else _spread(node, zero, shape)
 
 
 def _spread(node: GraphNode, stated: Array, shape: Shape) -> Array:

@@ -15,7 +15,7 @@ from archsim.graph.lowering.host import lower_host, uncounted
 from archsim.graph.lowering.tensors import ConstantContent
 from archsim.graph.passes.manager import PassChange, PassOptions, passed
 from archsim.ir.composites import Composite
-from archsim.ir.graph import Graph, GraphNode, UnsupportedError
+from archsim.ir.graph import Graph, GraphNode, GraphValue, UnsupportedError
 from archsim.ir.workload import ViewNode, Workload
 from archsim.ops.kit.catalogue import family, find
 
@@ -99,17 +99,23 @@ def _said(folded: Mapping[str, int]) -> tuple[str, ...]:
 def parameters(graph: Graph) -> int:
     """Elements of the model's own float constants of rank 1 and above that its nodes use.
 
-    Running means and variances of batch normalisations are statistics, not parameters.
+    Running means and variances of batch normalisations are statistics, not parameters; of weights that lie in bytes
+    with others those count that are in them.
     """
-    names: set[str] = set()
+    counted: dict[str, int] = {}
     for node in graph.nodes:
         found = find(node.op)
         skipped = found.statistics if found is not None else ()
+        packed = found.packed(node) if found is not None and found.packed is not None else {}
         for index, value in enumerate(graph.inputs_of(node)):
             if value is not None and index not in skipped:
-                names.update(value.sources)
-    used = (graph.values[name] for name in sorted(names))
-    return sum(value.elements for value in used if value.shape and value.dtype.startswith(_WEIGHT_DTYPES))
+                own = ((name, graph.values[name]) for name in value.sources)
+                counted |= {name: packed.get(index, held.elements) for name, held in own if _is_weight(held)}
+    return sum(counted.values())
+
+
+def _is_weight(value: GraphValue) -> bool:
+    return bool(value.shape) and value.dtype.startswith(_WEIGHT_DTYPES)
 
 
 def _lower(node: GraphNode, build: LayerBuilder, on_unsupported: str) -> None:

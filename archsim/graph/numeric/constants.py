@@ -39,11 +39,17 @@ class Constants:
         self._made: dict[str, Array] = {}
         self.drawn: dict[str, Array] = {}
         uses = list(_uses(graph))
-        self.given = {name: _fitting(graph, name, array, uses) for name, array in given.items()}
+        known = {value.name: value for _, _, value in (*_read(graph), *uses)}
+        self.given = {name: _fitting(known.get(name), name, array) for name, array in given.items()}
         everything = any(self._stands_in(value) for _, _, value in uses)
         for node, index, value in uses if everything else ():
             if value.name not in self.drawn and value.name not in given and _may_be_drawn(value):
                 self.drawn[value.name] = _draw(graph, node, index, value, seed)
+
+    @property
+    def is_remade(self) -> bool:
+        """Whether something stands in for what the model makes of its constants, and does not store."""
+        return any(name in self._producer for name in self.given)
 
     @property
     def replaced(self) -> dict[str, Array]:
@@ -177,10 +183,9 @@ def _table_rows(graph: Graph, node: GraphNode) -> int:
     return table.shape[axis_of(node, len(table.shape))]
 
 
-def _fitting(graph: Graph, name: str, array: Array, uses: Iterable[tuple[GraphNode, int, GraphValue]]) -> Array:
+def _fitting(value: GraphValue | None, name: str, array: Array) -> Array:
     """A given constant in the model's own type."""
-    value = graph.values[name]
-    if not any(used.name == name and _may_be_drawn(used) for _, _, used in uses):
+    if value is None or not _may_be_drawn(value):
         raise ConfigError(f"--inputs: constant '{name}' is built into the Program; allowed inputs and weights")
     return numeric(name, array, value.shape).astype(np.dtype(value.dtype))
 
@@ -198,13 +203,20 @@ def numeric(name: str, array: Array, shape: tuple[int, ...]) -> Array:
 
 def _uses(graph: Graph) -> Iterator[tuple[GraphNode, int, GraphValue]]:
     """(node, index of its input, the model's own constant that the input is made from)."""
+    for node, index, value in _read(graph):
+        for source in value.sources:
+            if source in graph.values:
+                yield node, index, graph.values[source]
+
+
+def _read(graph: Graph) -> Iterator[tuple[GraphNode, int, GraphValue]]:
+    """(node, index of its input, the constant that it reads there, made or stored)."""
     for node in (inner for outer in graph.nodes for inner in (outer, *outer.fused)):
         found = find(node.op)
         for index, name in enumerate(node.inputs):
             steers = found is not None and index in found.steers
-            for source in graph.values[name].sources if name and not steers else ():
-                if source in graph.values:
-                    yield node, index, graph.values[source]
+            if name and not steers and graph.values[name].constant:
+                yield node, index, graph.values[name]
 
 
 def _may_be_drawn(value: GraphValue) -> bool:

@@ -53,7 +53,7 @@ def _untimed(graph: Graph) -> tuple[str, ...]:
     """One warning that names constants that the file stores in formats in which they are not timed."""
     stored = dict[str, None]()
     for node in graph.folded:
-        if node.op == "DequantizeLinear":
+        if node.op == "DequantizeLinear" and not graph.values[node.outputs[0]].format:
             source = graph.values[node.inputs[0]]
             if node.integer("block_size", 0) or source.dtype in BELOW_BYTES:
                 stored[source.name] = None

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from archsim.base.errors import ConfigError
-from archsim.facts.number_codes import decode, encode
-from archsim.facts.number_formats import element_format
+from archsim.facts.number_codes import decode, encode, in_bytes
+from archsim.facts.number_formats import ElementFormat, element_format
 from archsim.graph.numeric.contents import contents, from_memory, to_memory
-from archsim.ir.workload import Workload
+from archsim.ir.workload import Tensor, Workload
 from archsim.lab.verify.numbered import NumberedModel
+from archsim.ops.quantize_linear import spread
 
 Array = npt.NDArray[Any]
 SCALE = ".scale"
@@ -23,7 +24,8 @@ SCALE = ".scale"
 @dataclass(frozen=True)
 class HeldWeights:
     """``stored``: rows of bytes by tensor, scales too, in memory order; ``rounded``: the numbers of the model's
-    constants, by name, which a reference is to compute with; ``kinds``: the formats, in words."""
+    constants, by name, which a reference is to compute with where they are not the model's own; ``kinds``: the formats,
+    in words, '' where all are plain."""
 
     stored: Mapping[str, Array]
     rounded: Mapping[str, Array]
@@ -51,10 +53,33 @@ def held_weights(model: NumberedModel, timed: Workload) -> HeldWeights:
             )
         tensor = model.lowered.workload.tensors[name]
         rows = to_memory(tensor, numbers)
-        elements, scales = encode(rows, wanted)
-        kept = decode(elements, scales, wanted, rows.shape[-1])
+        own_bytes = _own_bytes(model, held.value, tensor, wanted)
+        elements, scales = own_bytes or encode(rows, wanted)
         if not wanted.is_plain:
             stored |= {name: elements} | ({f"{name}{SCALE}": scales} if wanted.block else {})
-        rounded[held.value] = from_memory(tensor, kept, own.shape).astype(np.float32)
+        if own_bytes is None:
+            kept = decode(elements, scales, wanted, rows.shape[-1])
+            rounded[held.value] = from_memory(tensor, kept, own.shape).astype(np.float32)
         kinds[str(wanted)] = None
     return HeldWeights(stored, rounded, "/".join(kinds))
+
+
+def _own_bytes(
+    model: NumberedModel, value: str, tensor: Tensor, wanted: ElementFormat
+) -> tuple[Array, Array] | None:
+    """The elements and scales that the model's file has for a value, as bytes; None where it has none, is timed in
+    another format, or is read in an order in which blocks of the file are none."""
+    makers = [node for node in model.graph.folded if value in node.outputs and node.op == "DequantizeLinear"]
+    if not makers or model.graph.values[value].format != str(wanted):
+        return None
+    numbers, *shared = [model.constants[name] for name in makers[0].inputs]
+    elements, *spreads = [
+        to_memory(tensor, np.broadcast_to(np.asarray(each, np.float64), numbers.shape))
+        for each in (numbers, *spread(makers[0], numbers.shape, *shared))
+    ]
+    row = elements.shape[-1]
+    scale, zero = (each[..., :: wanted.block] for each in spreads)
+    whole = [np.repeat(each, wanted.block, axis=-1)[..., :row] for each in (scale, zero)]
+    if not all(map(np.array_equal, whole, spreads)):
+        return None
+    return in_bytes(elements, scale, zero, wanted)

@@ -39,7 +39,7 @@ def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
     checks = []
     if asked.numbers in ("both", "float"):
         checks.append(check_float(model, built.program, asked, chosen, say, held.stored, windows))
-    if asked.numbers in ("both", "int") and held.rounded:
+    if asked.numbers in ("both", "int") and held.kinds:
         why = f"weights are {held.kinds}, no integers; verified in real numbers only"
         checks.append(VerifyCheck(held.kinds, NUMPY, EQUAL, 0, skipped=why))
     elif asked.numbers in ("both", "int"):
@@ -67,7 +67,7 @@ def with_numbers(job: Job, say: Progress = quiet) -> Program:
     built = build(job, say)
     mapping = built.mapping
     assert mapping is not None and built.workload is not None
-    if held_weights(model, built.workload).rounded:
+    if held_weights(model, built.workload).kinds:
         raise ConfigError("--numbers: weights in blocks or small floats say by themselves what they stand for")
     quantised = calibrated(model, mapping.dtypes, {}, say)
     return build(replace(job, numbers=_numbers(quantised.elements))).program

@@ -63,6 +63,7 @@ class OperatorFamily:
     known       contents known from shapes alone
     target      index of the input that bakes in the output shape (Reshape)
     statistics  inputs that are not parameters of the model
+    packed      parameters of a node's constants by input, where their elements are bytes of several
     at_run_time what it makes is known only when the model runs, even of constants: nothing is folded
     source      the result is a constant of the model itself: its elements are parameters
     arity       inputs that must be there
@@ -89,6 +90,7 @@ class OperatorFamily:
     known: Callable[[GraphNode, Inputs], Array | None] | None = None
     target: int | None = None
     statistics: tuple[int, ...] = ()
+    packed: Callable[[GraphNode], Mapping[int, int]] | None = None
     at_run_time: bool = False
     source: bool = False
     arity: int = 1
