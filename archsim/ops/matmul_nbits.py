@@ -69,7 +69,9 @@ def _check_sizes(node: GraphNode, inputs: Inputs, bits: int, block: int) -> None
     for place, size in sizes:
         value = _given(inputs, place)
         if value is not None and value.elements != columns * size:
-            node.fail(f"'{value.name}' has shape {list(value.shape)}; N, K, bits and block_size make {columns} x {size}")
+            node.fail(
+                f"'{value.name}' has shape {list(value.shape)}; N, K, bits and block_size make {columns} x {size}"
+            )
 
 
 def _given(inputs: Inputs, place: int) -> GraphValue | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from archsim.ir.graph import Array, GraphNode, Inputs, Shape
 from archsim.ops.kit.family import OperatorFamily
+from archsim.ops.kit.rounding import moved
 
 
 def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
@@ -31,4 +32,4 @@ def reference(node: GraphNode, packed: Array) -> tuple[Array, ...]:
     return (np.ascontiguousarray(signed.T.astype(np.int8)),)
 
 
-FAMILY = OperatorFamily(("UnpackBits",), shapes, reference)
+FAMILY = OperatorFamily(("UnpackBits",), shapes, reference, rounding=moved)

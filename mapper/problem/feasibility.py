@@ -6,7 +6,7 @@ figure that only the architect knows is proposed as the worst that the part has,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -18,7 +18,7 @@ from archsim.ir.packing import stored_bits
 from archsim.ir.workload import Layer, Tensor, Workload
 from archsim.spec.architecture import Architecture, Array, Vector
 from archsim.spec.memories import Memory
-from mapper.problem.formats import factors, lanes_of, operand_dtype, pair_of
+from mapper.problem.formats import factors, lanes_of, narrower_scales, operand_dtype, pair_of
 from mapper.problem.operands import home_role, plans
 
 MOST_EXTENT = 1 << 24  # of a dim: tables of the search have a row for each of its tiles
@@ -118,19 +118,22 @@ def _units(workload: Workload, architecture: Architecture) -> Iterator[Complaint
 
 
 def _rates(workload: Workload, architecture: Architecture, dtypes: Mapping[str, str]) -> Iterator[Complaint]:
+    lanes = lanes_of(architecture)
     for array in architecture.arrays[:1]:
         missing: dict[tuple[str, str], list[Layer]] = {}
         for layer in workload.layers:
             a, b = factors(layer, workload, dtypes) if layer.kind == "matmul" else (None, None)
-            if a is not None and b is not None and pair_of(array, lanes_of(architecture), a, b) is None:
+            if a is not None and b is not None and pair_of(array, lanes, a, b) is None:
                 missing.setdefault((str(a), str(b)), []).append(layer)
         for pair, layers in missing.items():
-            yield _rate(array, layers, pair)
+            yield _rate(array, lanes, layers, pair)
 
 
-def _rate(array: Array, layers: list[Layer], pair: tuple[str, str]) -> Complaint:
-    if not all(element_format(each).is_plain for each in pair):
+def _rate(array: Array, lanes: Collection[str], layers: list[Layer], pair: tuple[str, str]) -> Complaint:
+    a, b = map(element_format, pair)
+    if not (a.is_plain and b.is_plain):
         held = f"nor for types that hold them; it has {', '.join(map(_pair, sorted(array.rates)))}"
+        held += narrower_scales(array, lanes, a, b)
         return Complaint(f"{_named(layers)}: array '{array.name}' has no rate for {pair[0]} x {pair[1]}, {held}")
     known = {_pair(each): rate for each, rate in sorted(array.rates.items())}
     line = _line("rates", {**known, _pair(pair): min(array.rates.values())}, "MACs per PE and cycle", _pair(pair))

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from archsim.base.errors import ConfigError, ModelError
-from archsim.facts.number_formats import ElementFormat, element_format
+from archsim.facts.number_formats import SCALE_BITS, ElementFormat, element_format
 from archsim.ir.workload import Layer, Operand, Tensor, Workload
 from archsim.spec.architecture import Architecture, Array
 from mapper.problem.packed import (
@@ -30,6 +30,7 @@ from mapper.problem.packed import (
 
 LAST = "lm_head"  # the product that gives the logits
 FACTORS = ("a", "b")
+_SCALES = ("fp16", "bf16")  # that a message offers
 _TOLD = 3  # names in a message
 
 
@@ -154,6 +155,14 @@ def pair_of(array: Array, lanes: Collection[str], a: ElementFormat, b: ElementFo
     return max(pairs, key=lambda pair: (array.rates[pair], -pairs.index(pair)), default=None)
 
 
+def narrower_scales(array: Array, lanes: Collection[str], a: ElementFormat, b: ElementFormat) -> str:
+    """What to do where only the scales of ``b`` have more bits than the array computes in, as the end of a message; ''
+    where that is not so."""
+    kinds = [kind for kind in (_SCALES if b.block else ()) if SCALE_BITS[kind] < SCALE_BITS[b.scale]]
+    fits = [each for each in (replace(b, scale=kind) for kind in kinds) if pair_of(array, lanes, a, each) is not None]
+    return f"; --dtype weights={fits[0]} has scales that it computes with" if fits else ""
+
+
 def _candidates(stored: ElementFormat, lanes: Collection[str]) -> list[str]:
     own = [str(stored)] if stored.is_plain else []
     return [*own, *(each for each in stored.holders if each in lanes)]
@@ -173,6 +182,7 @@ def engine_pair(
             raise ConfigError(
                 f"layer '{layer.name}' ({layer.op}): array '{array.name}' has no rate for {a} inputs x {b} weights, "
                 f"nor for types that hold them; there are: {_shown(array.rates)}"
+                f"{narrower_scales(array, lanes_of(architecture), a, b)}"
             )
         return found
     if not a.is_plain or not b.is_plain:

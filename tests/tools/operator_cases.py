@@ -29,6 +29,11 @@ def ints32(*numbers: int) -> Array:
     return np.asarray(numbers, np.int32)
 
 
+def nibbles(*shape: int) -> Array:
+    """Bytes of all sorts of numbers."""
+    return (np.arange(np.prod(shape), dtype=np.int64).reshape(shape) * 37 % 256).astype(np.uint8)
+
+
 MS = "com.microsoft."
 ROWS = random(2, 6, 8)
 TABLES = [random(16, 4), random(16, 4, seed=1)]
@@ -193,8 +198,20 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
     (
         f"{MS}MatMulNBits",
         {"K": 32, "N": 3, "bits": 4, "block_size": 16},
-        [random(2, 32), np.arange(48, dtype=np.uint8).reshape(3, 2, 8) * 5, random(6)],
+        [random(2, 3, 32), nibbles(3, 2, 8), random(6)],
     ),
+    (
+        f"{MS}MatMulNBits",
+        {"K": 40, "N": 3, "bits": 4, "block_size": 16},
+        [random(2, 3, 40), nibbles(3, 3, 8), random(9), nibbles(3, 2), None, random(3)],
+    ),
+    (
+        f"{MS}MatMulNBits",
+        {"K": 40, "N": 3, "bits": 8, "block_size": 32},
+        [random(2, 3, 40), nibbles(3, 2, 32), random(3, 2), nibbles(6)],
+    ),
+    ("UnpackBits", {"bits": 4, "rows": 3, "count": 5}, [nibbles(3, 2, 4)]),
+    ("UnpackBits", {"bits": 8, "rows": 2, "count": 3}, [nibbles(8)]),
     ("Identity", {}, [X]),
     ("Dropout", {}, [X]),
     ("ConstantOfShape", {"value": helper.make_tensor("v", TensorProto.FLOAT, [1], [2.5])}, [ints(2, 3)]),
@@ -250,10 +267,22 @@ def folded(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Array
     return [out[:, :, : steps[0] * down, : steps[1] * right] + bias[:, None, None]]
 
 
+def unpacked(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Array]:
+    """Number by number, out of one long number for each row."""
+    bits, rows, count = (attributes[key] for key in ("bits", "rows", "count"))
+    found = np.zeros((count, rows), np.int8)
+    for row, held in enumerate(np.asarray(arrays[0]).reshape(rows, -1)):
+        whole = int.from_bytes(held.tobytes(), "little")
+        for place in range(count):
+            found[place, row] = whole // 2 ** (bits * place) % 2**bits - 2 ** (bits - 1)
+    return [found]
+
+
 # Operators of this project alone, which no runtime has: their formulas, written out.
 OWN: dict[str, Callable[[dict[str, Any], list[Array | None]], list[Array]]] = {
     "Interpolate": interpolated,
     "Fold": folded,
+    "UnpackBits": unpacked,
 }
 
 

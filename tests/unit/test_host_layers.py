@@ -56,9 +56,9 @@ def test_what_the_host_writes_is_read_on_the_chip(tmp_path: Path) -> None:
     ("node", "arrays", "macs"),
     [
         (
-            helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=32, N=4, bits=4,
+            helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=32, N=4, bits=2,
                              block_size=16),
-            {"w": np.zeros((4, 2, 8), np.uint8), "s": np.ones(8, np.float32)},
+            {"w": np.zeros((4, 2, 4), np.uint8), "s": np.ones(8, np.float32)},
             2 * 32 * 4,
         ),
         (helper.make_node("ConvTranspose", ["x", "w"], ["y"], dilations=[2]), {"w": random(3, 5, 4)},

@@ -12,6 +12,8 @@ from onnx import numpy_helper
 from archsim.base.errors import ModelError
 from archsim.ir.graph import Array
 
+ROUNDING = "accuracy_level"  # to how many bits ONNX Runtime may round the rows that a node multiplies
+
 
 def load_whole(path: Path) -> onnx.ModelProto:
     """The model with all its contents, those beside the file included. The file was read without them before."""
@@ -31,10 +33,13 @@ def stored_arrays(model: onnx.ModelProto) -> dict[str, Array]:
 
 
 def with_numbers(model: onnx.ModelProto, drawn: Mapping[str, Array], outputs: tuple[str, ...]) -> onnx.ModelProto:
-    """A copy in which ``drawn`` replaces constants by name, and every one of ``outputs`` that exists is an output."""
+    """A copy in which ``drawn`` replaces constants by name, every one of ``outputs`` that exists is an output, and the
+    runtime may not compute in fewer bits than values have."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
     graph = made.graph
+    for node in graph.node:
+        _in_full(node)
     kept_nodes = [node for node in graph.node if not any(name in drawn for name in node.output)]
     kept_tensors = [tensor for tensor in graph.initializer if tensor.name not in drawn]
     kept_inputs = [value for value in graph.input if value.name not in drawn]
@@ -46,3 +51,11 @@ def with_numbers(model: onnx.ModelProto, drawn: Mapping[str, Array], outputs: tu
     del graph.output[:]
     graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs if name in known)
     return made
+
+
+def _in_full(node: onnx.NodeProto) -> None:
+    """Take away the leave to round what a node reads (MatMulNBits)."""
+    kept = [attribute for attribute in node.attribute if attribute.name != ROUNDING]
+    if len(kept) < len(node.attribute):
+        del node.attribute[:]
+        node.attribute.extend(kept)

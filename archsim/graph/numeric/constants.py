@@ -7,7 +7,7 @@ Drawn numbers keep a deep network's values of order one: weights are normal with
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 

@@ -64,9 +64,7 @@ def held_weights(model: NumberedModel, timed: Workload) -> HeldWeights:
     return HeldWeights(stored, rounded, "/".join(kinds))
 
 
-def _own_bytes(
-    model: NumberedModel, value: str, tensor: Tensor, wanted: ElementFormat
-) -> tuple[Array, Array] | None:
+def _own_bytes(model: NumberedModel, value: str, tensor: Tensor, wanted: ElementFormat) -> tuple[Array, Array] | None:
     """The elements and scales that the model's file has for a value, as bytes; None where it has none, is timed in
     another format, or is read in an order in which blocks of the file are none."""
     makers = [node for node in model.graph.folded if value in node.outputs and node.op == "DequantizeLinear"]
