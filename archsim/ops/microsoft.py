@@ -6,6 +6,9 @@ Meaning and defaults: ONNX Runtime, docs/ContribOperators.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from archsim.ir.graph import Array, GraphNode, Inputs, OperatorAttribute, Shape
@@ -35,8 +38,9 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
             node.unsupported("puts out mean or deviation")
         return (shape, (), (), shape)[: len(node.outputs)]
     if node.op in (MULTI_HEAD, GROUPED):
-        _refuse_shorter(node, inputs)
-        return attention.shapes(attention_of(node), attended(node, inputs))
+        plain, read = attention_of(node), attended(node, inputs)
+        _refuse_shorter(node, inputs, read)
+        return attention.shapes(plain, read)
     if node.op == SIMPLIFIED and any(node.outputs[1:]):
         node.unsupported("puts out its deviation")
     if node.op == ROTARY and (node.integer("rotary_embedding_dim", 0) or node.number("scale", 1.0) != 1):
@@ -49,12 +53,13 @@ def lengths_of(node: GraphNode, inputs: Inputs) -> Inputs:
     return tuple(value for value in inputs[5:7] if value is not None) if node.op == GROUPED else ()
 
 
-def _refuse_shorter(node: GraphNode, inputs: Inputs) -> None:
-    """Raise UnsupportedError where stored lengths leave rows of keys out; seqlens_k are lengths less 1."""
-    keys, past = inputs[1:2], inputs[3:4]
-    if node.op != GROUPED or not keys or keys[0] is None or len(keys[0].shape) != 3:
+def _refuse_shorter(node: GraphNode, inputs: Inputs, read: Inputs) -> None:
+    """Raise UnsupportedError where stored lengths leave rows of keys out; seqlens_k are lengths less 1. ``read``: what
+    the attention inside does."""
+    keys, past = read[1], inputs[3:4]
+    if node.op != GROUPED or keys is None or len(keys.shape) != 3:
         return
-    rows = keys[0].shape[1] + (past[0].shape[2] if past and past[0] is not None else 0)
+    rows = keys.shape[1] + (past[0].shape[2] if past and past[0] is not None else 0)
     for name, value, wanted in zip(LENGTHS, inputs[5:7], (rows - 1, rows), strict=False):
         wrong = [] if value is None or value.data is None else [int(n) for n in np.ravel(value.data) if n != wanted]
         if wrong:
@@ -84,12 +89,32 @@ def attention_of(node: GraphNode) -> GraphNode:
 
 
 def attended(node: GraphNode, inputs: Inputs) -> Inputs:
-    """What of the inputs the attention inside reads."""
+    """What of the inputs the attention inside reads; where one has queries, keys and values, each part of it."""
+    if is_joined(node, inputs):
+        rows = inputs[0]
+        assert rows is not None
+        cuts = parts_of(node, rows.shape)
+        inputs = (*(replace(rows, shape=(*rows.shape[:-1], end - start)) for start, end in cuts), *inputs[3:])
     if len(inputs) < 3 or None in inputs[:3] or any(value is not None and len(value.shape) == 5 for value in inputs):
         node.unsupported("has queries, keys and values in one input")
     if node.op == GROUPED:
         return (*inputs[:3], None, *inputs[3:5])
     return (*inputs[:3], inputs[5] if len(inputs) > 5 else None, *inputs[6:8])
+
+
+def is_joined(node: GraphNode, inputs: Sequence[object | None]) -> bool:
+    """Whether the rows of a GroupQueryAttention's first input are a query, a key and a value one behind another."""
+    return node.op == GROUPED and len(inputs) > 0 and not any(each is not None for each in inputs[1:3])
+
+
+def parts_of(node: GraphNode, shape: Shape) -> tuple[tuple[int, int], ...]:
+    """First element and end of query, key and value in such a row."""
+    heads = node.integer("num_heads", 1)
+    keys = node.integer("kv_num_heads", heads)
+    if len(shape) != 3 or shape[-1] % (heads + 2 * keys):
+        node.fail(f"has rows of shape {list(shape)}, which are not {heads} + 2 x {keys} heads")
+    size = shape[-1] // (heads + 2 * keys)
+    return ((0, heads * size), (heads * size, (heads + keys) * size), ((heads + keys) * size, shape[-1]))
 
 
 def _name(node: GraphNode, place: int) -> str:
@@ -153,6 +178,9 @@ def _normalised(node: GraphNode, data: Array, arrays: tuple[Array | None, ...]) 
 
 def _attention(node: GraphNode, arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
     plain = attention_of(node)
+    if is_joined(node, arrays):
+        rows = np.asarray(arrays[0])
+        arrays = (*(rows[..., start:end] for start, end in parts_of(node, rows.shape)), *arrays[3:])
     query, key, value = arrays[:3]
     older = arrays[3:5] if node.op == GROUPED else arrays[6:8]
     if node.op == GROUPED and node.integer("do_rotary", 0):

@@ -196,6 +196,16 @@ CASES: list[tuple[str, dict[str, Any], list[Array | None]]] = [
         [*(each[:, :1] for each in GROUPED), *PAST, ints32(3, 3), ints32(4), *WIDE],
     ),
     (
+        f"{MS}GroupQueryAttention",
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1},
+        [np.concatenate(GROUPED, axis=-1)[:, :1], None, None, *PAST, ints32(3, 3), ints32(4), *WIDE],
+    ),
+    (
+        f"{MS}GroupQueryAttention",
+        {"num_heads": 4, "kv_num_heads": 2},
+        [np.concatenate(GROUPED, axis=-1), None, None, None, None, ints32(5, 5), ints32(6)],
+    ),
+    (
         f"{MS}MatMulNBits",
         {"K": 32, "N": 3, "bits": 4, "block_size": 16},
         [random(2, 3, 32), nibbles(3, 2, 8), random(6)],

@@ -221,23 +221,22 @@ def test_weights_made_at_run_time_are_refused(tmp_path: Path) -> None:
 
 
 def attention_layer(folder: Path, rows: int, block: int) -> str:
-    """Queries, keys, values and outputs of 4 heads of 16 over 2 of keys, all products with weights of 4 bits."""
-    draw, held = np.random.default_rng(rows), {}
-    sizes = {"q": (64, 64), "k": (64, 32), "v": (64, 32), "o": (64, 64)}
-    nodes = []
-    for name, (depth, columns) in sizes.items():
-        held[f"w{name}"] = draw.integers(0, 256, (columns, depth // block, block // 2), np.uint8)
-        held[f"s{name}"] = draw.uniform(0.01, 0.03, (columns, depth // block)).astype(np.float32)
-        given = ["a" if name == "o" else "x", f"w{name}", f"s{name}"]
-        more = {"K": depth, "N": columns, "bits": 4, "block_size": block, "accuracy_level": 4}
+    """Two products with weights of 4 bits around 4 heads of 16 over 2 of keys, which read all of the first; 3 older
+    rows of keys and values."""
+    draw, held, nodes = np.random.default_rng(rows), dict[str, Any](), list[onnx.NodeProto]()
+    for name, source, columns in (("qkv", "x", 128), ("o", "a", 64)):
+        held[f"w{name}"] = draw.integers(0, 256, (columns, 64 // block, block // 2), np.uint8)
+        held[f"s{name}"] = draw.uniform(0.01, 0.03, (columns, 64 // block)).astype(np.float32)
+        more = {"K": 64, "N": columns, "bits": 4, "block_size": block, "accuracy_level": 4}
+        given = [source, f"w{name}", f"s{name}"]
         nodes.append(helper.make_node("MatMulNBits", given, [name], f"{name}_proj", domain="com.microsoft", **more))
-    lengths = {"lengths": np.asarray([[rows - 1]], np.int32), "total": np.asarray(rows, np.int32)}
-    inputs = ["q", "k", "v", "", "", *lengths]
+    lengths = {"lengths": np.asarray([[rows + 2]], np.int32), "total": np.asarray(rows + 3, np.int32)}
+    inputs = ["qkv", "", "", "pk", "pv", *lengths]
     grouped = helper.make_node("GroupQueryAttention", inputs, ["a", "key", "value"], "attention", num_heads=4,
                                kv_num_heads=2, domain="com.microsoft")  # fmt: skip
-    nodes.insert(3, grouped)
-    path = write_nodes(folder, nodes, {"x": [1, rows, 64]}, ["o", "key", "value"], **held, **lengths)
-    return str(path)
+    nodes.insert(1, grouped)
+    fed = {"x": [1, rows, 64], "pk": [1, 2, 3, 16], "pv": [1, 2, 3, 16]}
+    return str(write_nodes(folder, nodes, fed, ["o", "key", "value"], **held, **lengths))
 
 
 @pytest.mark.parametrize("rows", [1, 6])
@@ -246,6 +245,6 @@ def test_an_attention_layer_is_verified(tmp_path: Path, rows: int, block: int) -
     """Rows that the last product reads head by head, which blocks of 32 run across."""
     path = attention_layer(tmp_path, rows, block)
     workload = load_model(path)
-    assert workload.parameters == 64 * (64 + 32 + 32 + 64)
+    assert workload.parameters == 64 * (128 + 64)
     assert {tensor.format for tensor in workload.tensors.values() if tensor.format} == {f"int4/{block}:fp32"}
     assert checked(path, FLOATS, **WIDE).passed

@@ -110,6 +110,8 @@ def _grouped(pieces: Pieces, node: GraphNode) -> None:
     """Queries and new keys are rotated at the positions behind those of before."""
     found = own.attention_of(node)
     names = list(found.inputs)
+    if own.is_joined(node, pieces.graph.inputs_of(node)):
+        names[:3] = _parted(pieces, node)
     if node.integer("do_rotary", 0):
         rows, older = pieces.shape(names[0])[1], _given(node, 3)
         past = pieces.shape(older)[2] if older else 0
@@ -119,6 +121,16 @@ def _grouped(pieces: Pieces, node: GraphNode) -> None:
             names[place] = pieces.add("RotaryEmbedding", f"{node.name}.{part}.rotary", names[place], *tables,
                                       output="", **attributes)  # fmt: skip
     _attention(pieces, found, names)
+
+
+def _parted(pieces: Pieces, node: GraphNode) -> list[str]:
+    """Queries, keys and values out of rows that have all three."""
+    rows, found = node.inputs[0], list[str]()
+    for part, (start, end) in zip(("query", "key", "value"), own.parts_of(node, pieces.shape(rows)), strict=True):
+        bounds = [pieces.constant(f"{node.name}.{part}.{key}", [number]) for key, number in
+                  (("start", start), ("end", end), ("axis", 2))]  # fmt: skip
+        found.append(pieces.add("Slice", f"{node.name}.{part}", rows, *bounds))
+    return found
 
 
 def _cut(pieces: Pieces, node: GraphNode, table: str, past: int, rows: int) -> str:
