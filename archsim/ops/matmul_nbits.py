@@ -18,10 +18,10 @@ from archsim.ir.graph import Array, GraphNode, GraphValue, Inputs, Shape
 from archsim.ops.kit.builder import WorkloadBuilder
 from archsim.ops.kit.family import OperatorFamily
 from archsim.ops.kit.rounding import Sums, unknown
+from archsim.ops.quantize_linear import SCALE_TYPES
 
 NAME = "com.microsoft.MatMulNBits"
 WEIGHTS, SCALES, ZEROS, ORDER, BIAS = 1, 2, 3, 4, 5  # inputs
-SCALE_TYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}  # as formats call them
 BITS = (4, 8)  # of the elements that formats have
 
 

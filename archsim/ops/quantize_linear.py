@@ -11,6 +11,8 @@ import numpy as np
 from archsim.ir.graph import Array, GraphNode, Inputs, Shape
 from archsim.ops.kit.family import OperatorFamily
 
+SCALE_TYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}  # of blocks, as number formats call them
+
 
 def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """The shape of the input."""

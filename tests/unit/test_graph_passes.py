@@ -30,7 +30,7 @@ PATTERNS = (
 )
 FIRST = ("infer", "col2im", "group_norm", "matmul_nbits", "microsoft", "pad_mode", "resize", "rotary_positions", "tile")
 LAST = ("bounds", "product_scale", "fuse", "composites", "lookups")
-TREE = (*FIRST, "alias", *PATTERNS, *LAST)
+TREE = (*FIRST, "block_formats", "alias", *PATTERNS, *LAST)
 SAME = "def run(graph, options): return graph\n"
 
 
@@ -57,10 +57,10 @@ def test_order_of_the_tree() -> None:
     [
         ('AFTER = ("infer",)', 5),
         ("AFTER = ()", 5),  # shapes are known to every pass
-        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 15),
-        ('AFTER = ("alias",)', 15),
-        ('AFTER = ("product_scale",)', 24),
-        ('AFTER = ("lookups",)', 26),
+        ('AFTER = ("alias",)\nBEFORE = ("fuse",)', 16),
+        ('AFTER = ("alias",)', 16),
+        ('AFTER = ("product_scale",)', 25),
+        ('AFTER = ("lookups",)', 27),
         ('AFTER = ()\nBEFORE = ("alias",)', 5),
     ],
 )

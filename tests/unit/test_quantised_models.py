@@ -138,13 +138,14 @@ def test_scales_by_channel_of_weights_become_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("stored_as", "block"), [("int8", 2), ("int4", 2), ("int4", 0)])
-def test_weights_in_blocks_are_timed_as_others(tmp_path: Path, stored_as: str, block: int) -> None:
-    """An ONNX file's blocks are named in a warning; the numbers are the file's, to within its rounding."""
+def test_weights_without_a_format_are_timed_as_others(tmp_path: Path, stored_as: str, block: int) -> None:
+    """Blocks across the rows of a product, and elements below 8 bits with a scale for each row, are named in a warning;
+    the numbers are the file's, to within its rounding."""
     elements = np.array([[7, -6, 3, 1], [-7, 5, 2, 4]], np.int8)
-    scales = np.array([[0.5, 0.25], [1.0, 0.125]] if block else [0.5, 0.25], np.float32)
+    scales = np.array([[0.5, 0.25, 1.0, 0.125]] if block else [0.5, 0.25], np.float32)
     attributes: dict[str, Any] = {"block_size": block} if block else {}
     nodes = [
-        node("DequantizeLinear", ["w.q", "w.s"], ["w"], axis=1 if block else 0, **attributes),
+        node("DequantizeLinear", ["w.q", "w.s"], ["w"], axis=0, **attributes),
         node("Gemm", ["x", "w"], ["y"], transB=1),
     ]
     stored: dict[str, Array] = {"w.q": elements, "w.s": scales}

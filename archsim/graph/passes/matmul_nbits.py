@@ -1,4 +1,4 @@
-"""Makes MatMulNBits a MatMul whose weights have a format of blocks, and an Add of its bias.
+"""Makes MatMulNBits a MatMul with weights that are dequantised in blocks along K, and an Add of its bias.
 
 The bytes of the file are unpacked and dequantised as constants (UnpackBits, DequantizeLinear), which is not done before
 numbers are asked for; shapes and attributes say the rest. The MatMul keeps the name, the Add is NAME.bias, the weights
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from archsim.facts.number_formats import ElementFormat
 from archsim.graph.passes.manager import PassOptions
 from archsim.graph.pieces import Pieces
 from archsim.ir.graph import Graph, GraphNode, UnsupportedError
@@ -45,19 +44,16 @@ def _given(node: GraphNode, place: int) -> str:
 
 
 def _weights(pieces: Pieces, node: GraphNode) -> str:
-    """Weights (K, N) in blocks along K."""
+    """Weights (K, N) in blocks along K, which ``block_formats`` gives their format."""
     packed, scales, zeros = (_given(node, place) for place in (own.WEIGHTS, own.SCALES, own.ZEROS))
     bits, block = node.integer("bits", 4), node.integer("block_size", 0)
     columns, depth, blocks = node.integer("N", 0), node.integer("K", 0), own.blocks_of(node)
-    stated = ElementFormat(f"int{bits}", block, own.SCALE_TYPES[pieces.values[scales].dtype], bool(zeros))
     sizes = pieces.constant(f"{scales}.sizes", [columns, blocks])
     rows = pieces.add("Reshape", f"{scales}.rows", scales, sizes)
     inputs = [_elements(pieces, packed, bits, columns, depth), pieces.add("Transpose", f"{scales}.columns", rows)]
     if zeros:
         inputs.append(_elements(pieces, zeros, bits, columns, blocks))
-    name = pieces.add("DequantizeLinear", f"{node.name}.weight", *inputs, axis=0, block_size=block)
-    pieces.values[name] = replace(pieces.values[name], format=str(stated))
-    return name
+    return pieces.add("DequantizeLinear", f"{node.name}.weight", *inputs, axis=0, block_size=block)
 
 
 def _elements(pieces: Pieces, packed: str, bits: int, rows: int, count: int) -> str:
