@@ -100,7 +100,7 @@ def test_weights_take_the_bytes_of_the_file(tmp_path: Path, depth: int, bits: in
 
 def test_external_weights_are_not_read(tmp_path: Path) -> None:
     """The file beside the model is not there."""
-    path = written(tmp_path, 64, 4, True)
+    path = written(tmp_path, 64, 4, True, kind=np.float16)
     whole = load_model(path)
     proto = onnx.load(path)
     onnx.save(proto, path, save_as_external_data=True, location="beside.data", size_threshold=16)

@@ -50,7 +50,8 @@ def _weights(pieces: Pieces, node: GraphNode) -> str:
     columns, depth, blocks = node.integer("N", 0), node.integer("K", 0), own.blocks_of(node)
     sizes = pieces.constant(f"{scales}.sizes", [columns, blocks])
     rows = pieces.add("Reshape", f"{scales}.rows", scales, sizes)
-    inputs = [_elements(pieces, packed, bits, columns, depth), pieces.add("Transpose", f"{scales}.columns", rows)]
+    turned = _typed(pieces, pieces.add("Transpose", f"{scales}.columns", rows), pieces.values[scales].dtype)
+    inputs = [_elements(pieces, packed, bits, columns, depth), turned]
     if zeros:
         inputs.append(_elements(pieces, zeros, bits, columns, blocks))
     return pieces.add("DequantizeLinear", f"{node.name}.weight", *inputs, axis=0, block_size=block)
@@ -58,7 +59,12 @@ def _weights(pieces: Pieces, node: GraphNode) -> str:
 
 def _elements(pieces: Pieces, packed: str, bits: int, rows: int, count: int) -> str:
     name = pieces.add("UnpackBits", f"{packed}.elements", packed, bits=bits, rows=rows, count=count)
-    pieces.values[name] = replace(pieces.values[name], dtype=f"int{bits}")
+    return _typed(pieces, name, f"int{bits}")
+
+
+def _typed(pieces: Pieces, name: str, dtype: str) -> str:
+    """The constant with elements of this type, which its contents, where they are unread, do not say."""
+    pieces.values[name] = replace(pieces.values[name], dtype=dtype)
     return name
 
 
