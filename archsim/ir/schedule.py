@@ -30,7 +30,7 @@ class SharedKeep:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TensorWindow:
     """Storage of a tensor inside a group, in memory ``level``: ``rows`` of ``dim`` (of the layer that makes it) that
     can be read at once, of which ``step`` are new in a pass; room for ``slots`` passes."""
 
@@ -57,7 +57,7 @@ class Group:
     name: str
     members: tuple[Member, ...]
     shared: tuple[SharedLoop | SharedKeep, ...] = ()
-    windows: tuple[Window, ...] = ()
+    windows: tuple[TensorWindow, ...] = ()
 
     @property
     def loops(self) -> tuple[SharedLoop, ...]:

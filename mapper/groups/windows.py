@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from archsim.ir.schedule import Group, Window
+from archsim.ir.schedule import Group, TensorWindow
 from archsim.ir.workload import Axis, Layer, Operand, Tensor
 from mapper.allocate.placement import Layout, layout
 from mapper.groups.ties import Advance, Ties, advances, refuse
@@ -34,7 +34,7 @@ class WindowPlan:
     more than its readers when they begin; ``sliding``: the axis along which slots share positions, -1 for none.
     ``maker`` and ``readers``: layers, with the operands that read it."""
 
-    window: Window
+    window: TensorWindow
     name: str  # of its ring
     tensor: Tensor
     spans: tuple[AxisSpan, ...]
@@ -100,7 +100,7 @@ def windows_of(
 
 def _planned(
     group: Group,
-    window: Window,
+    window: TensorWindow,
     tensor: Tensor,
     maker: Layer,
     readers: Sequence[tuple[Layer, Operand]],

@@ -62,7 +62,7 @@ class PassBody:
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class PassPipeline:
     """The passes of a group on one queue. ``trips``: of the shared loops; ``deepest``: A."""
 
     group: str

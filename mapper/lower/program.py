@@ -35,7 +35,7 @@ from mapper.lower.fused import fused, only_waits
 from mapper.lower.instance import Cores
 from mapper.lower.item import Item, Lane
 from mapper.lower.order import HOST, Order, Waits, label
-from mapper.lower.passes import MadeWindow, Nodes, PassBody, Pipeline
+from mapper.lower.passes import MadeWindow, Nodes, PassBody, PassPipeline
 
 DMA_ENGINES: tuple[EngineKind, ...] = ("load", "store")
 MAKER: Lane = ("vector", 0)  # writes results, of products too
@@ -208,7 +208,7 @@ class _Builder:
     ) -> None:
         """A group of a chip of one core."""
         members = [self._member(lane, layer, passes, own) for layer, own in zip(layers, of, strict=True)]
-        pipeline = Pipeline(passes.name, members, passes.trips, max(passes.ahead.values()))
+        pipeline = PassPipeline(passes.name, members, passes.trips, max(passes.ahead.values()))
         (body,) = self.bodies[lane]
         body.append(list(pipeline.nodes()))
 

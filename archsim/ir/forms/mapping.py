@@ -54,7 +54,7 @@ from archsim.ir.mapping import (
     ModelMapping,
     Placement,
 )
-from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, Window
+from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, TensorWindow
 from archsim.spec import json_forms as j
 from archsim.spec.nodes import FileNode
 
@@ -295,9 +295,9 @@ def _of_layer(fields: MappingFields, key: str, name: str) -> tuple[str, str]:
     return layer, what
 
 
-def _window(fields: MappingFields) -> Window:
+def _window(fields: MappingFields) -> TensorWindow:
     found = read_keys(fields, WINDOW_KEYS)
-    return Window(found["tensor"], found["in"], found["slots"], found["dim"], found["rows"], found["step"])
+    return TensorWindow(found["tensor"], found["in"], found["slots"], found["dim"], found["rows"], found["step"])
 
 
 def _constraint(fields: MappingFields) -> Constraint:

@@ -12,8 +12,8 @@ from mapper.looptree.search.branch.costing import (
     SUM,
     Column,
     Costing,
+    DimGroup,
     Factor,
-    Group,
     Part,
     Position,
     groups,
@@ -162,7 +162,7 @@ class Builder:
             found.append(Factor(tuple(parts[dim] for dim in group.dims), steps))
         return tuple(found)
 
-    def _steps(self, group: Group) -> tuple[int, int]:
+    def _steps(self, group: DimGroup) -> tuple[int, int]:
         pair = next(pair for pair in self.known.pairs if {dim for dim, _ in pair} == set(group.dims))
         step = dict(pair)
         return step[group.dims[0]], step[group.dims[-1]] if len(group.dims) > 1 else 0

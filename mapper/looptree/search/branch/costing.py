@@ -44,7 +44,7 @@ Column = tuple[Factor | Ratio, ...]  # by group
 
 
 @dataclass(frozen=True)
-class Group:
+class DimGroup:
     """Dims whose tilings are chosen together."""
 
     dims: tuple[str, ...]
@@ -98,11 +98,11 @@ class Costing:
         return self.terms.index(triple)
 
 
-def groups(known: Relations) -> tuple[Group, ...]:
+def groups(known: Relations) -> tuple[DimGroup, ...]:
     """The groups of an einsum."""
     together = [tuple(dim for dim, _ in pair) for pair in known.pairs if len(pair) > 1]
     alone = [(dim,) for dim in known.dims if not any(dim in pair for pair in together)]
-    return tuple(Group(dims) for dims in dict.fromkeys((*together, *alone)))
+    return tuple(DimGroup(dims) for dims in dict.fromkeys((*together, *alone)))
 
 
 def positions(space: Space, template: Template, dim: str) -> tuple[Position, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mapper.looptree.einsum import touched
 from mapper.looptree.search.branch.columns import Builder
-from mapper.looptree.search.branch.costing import Costing, Factor, Group, Position, Ratio, groups
+from mapper.looptree.search.branch.costing import Costing, DimGroup, Factor, Position, Ratio, groups
 from mapper.looptree.search.branch.mirror import mirrored, swap_of
 from mapper.looptree.search.branch.templates import Relations, Template, relations
 from mapper.looptree.search.space import Space
@@ -65,7 +65,7 @@ class Plan(NamedTuple):
     """
 
     known: Relations
-    groups: tuple[Group, ...]
+    groups: tuple[DimGroup, ...]
     templates: list[Template]
     positions: list[dict[str, tuple[Position, ...]]]
     arrays: Arrays
@@ -90,7 +90,7 @@ def plan(space: Space, found: list[Template]) -> Plan:
 class _Shapes:
     """The different shapes of each group."""
 
-    def __init__(self, groups: tuple[Group, ...], axes: dict[str, int], swap: Mapping[str, str]) -> None:
+    def __init__(self, groups: tuple[DimGroup, ...], axes: dict[str, int], swap: Mapping[str, str]) -> None:
         self.groups, self.axes = groups, axes
         shared: dict[frozenset[tuple[str, ...]], dict[Any, int]] = {}
         same = [frozenset({group.dims, tuple(swap.get(dim, dim) for dim in group.dims)}) for group in groups]
