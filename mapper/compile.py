@@ -6,6 +6,7 @@ from archsim.base.errors import MappingError
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
 from mapper.allocate.placement import PlaceError
+from mapper.groups.ties import GroupError
 from mapper.layers import Layers
 from mapper.lower.model import Compiled, Lowering
 from mapper.options import Options, check_objective, resolve_dtypes
@@ -27,5 +28,7 @@ def compile_model(workload: Workload, architecture: Architecture, options: Optio
     try:
         mapped = Layers(workload, architecture, dtypes, options).map()
         return Lowering(workload, architecture, dtypes, options, mapped.groups).lower(mapped)
+    except GroupError as error:
+        raise MappingError(f"{options.given.place(f'group {error.name}')}{error}") from None
     except PlaceError as error:
         raise MappingError(f"{options.given.place(f'placement {error.tensor}')}{error}") from None

@@ -16,9 +16,10 @@ from archsim.spec.architecture import Architecture
 from mapper.allocate.residency import Residency, plan_residency
 from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
 from mapper.cost.grid_cost import Costs
+from mapper.fusion.forecast import forecast
 from mapper.given.priced import price
 from mapper.given.stated import Stated, StatedError
-from mapper.groups.plan import expanded, planned, spans_of, windowed
+from mapper.groups.plan import GroupPlan, expanded, planned, spans_of, windowed
 from mapper.layer_solver import Solver, Work
 from mapper.lower.model import Mapped
 from mapper.lower.one_layer import lower_alone
@@ -86,8 +87,21 @@ class Layers:
             except TooTightError as tight:
                 barred |= {tight.tensor}
                 continue
+            for plan in self.groups:
+                pairs[plan.first : plan.last + 1] = self._forecast(plan, pairs[plan.first : plan.last + 1])
             problems, mappings = zip(*pairs, strict=True) if pairs else ((), ())
             return Mapped(residency, problems, mappings, barred, self.groups)
+
+    def _forecast(
+        self, plan: GroupPlan, members: Sequence[tuple[Problem | None, LayerMapping]]
+    ) -> list[tuple[Problem | None, LayerMapping]]:
+        """The members of a group with what they are expected to take beside one another."""
+        pairs = [(problem, mapping) for problem, mapping in members if problem is not None]
+        found = forecast(self._priced(pairs), prod(plan.trips))
+        return [
+            (problem, replace(mapping, expected_cycles=round(part)))
+            for (problem, mapping), part in zip(pairs, found.parts, strict=True)
+        ]
 
     def _name(self, index: int) -> str:
         return self.workload.layers[index].name

@@ -12,7 +12,8 @@ and the token ``NAME.full`` (initially 0, one counter per reading queue; a write
 A queue's current slot of a ring is the last one whose token it took; that of its writer, which may read it too, is the
 last one that it took to write. Slots follow one another around the ring's
 ``slots * slot_bytes`` bytes; with ``retain`` > 0 a slot whose token was taken by a command flagged ``retains``
-begins ``retain`` bytes before the end of the previous one (the halo stays; the move brings only the rest).
+begins ``retain`` bytes before the end of the previous one (the halo stays; the move brings only the rest). Slots that
+share bytes need less room than each by itself: ``span``, where it is stated, is the bytes around which they follow.
 
 Regions. Every operand is ``store`` (a tensor or a ring's current slot) + ``offset`` + sum(index_d * strides_d) over
 the command's named extents, in bytes. ``clips`` bound an axis: indices outside ``[0, length)`` of the tensor are not
@@ -308,11 +309,12 @@ class Ring:
     scale: float = 1.0
     zero: int = 0
     ragged: bool = False
+    span: int = 0
 
     @property
     def size_bytes(self) -> int:
         """Bytes held in the memory."""
-        return self.slot_bytes * self.slots
+        return self.span or self.slot_bytes * self.slots
 
 
 @shared

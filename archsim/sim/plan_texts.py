@@ -296,10 +296,9 @@ class _Touched:
         rows = np.stack((base, nothing, nothing + 1, nothing + k.NONE, nothing + k.NONE, nothing), axis=1)
         on = np.flatnonzero(self._store >= tensors)
         ring, rings = self._store[on] - tensors, self._columns.program.rings
-        wide, slots, retain = (
-            _stated(map(attrgetter(name), rings), len(rings))[ring] for name in ("slot_bytes", "slots", "retain")
-        )
-        rows[on, 1], rows[on, 2], rows[on, 5] = wide, slots, wide * slots
+        names = ("slot_bytes", "slots", "retain", "size_bytes")
+        wide, slots, retain, size = (_stated(map(attrgetter(name), rings), len(rings))[ring] for name in names)
+        rows[on, 1], rows[on, 2], rows[on, 5] = wide, slots, size
         rows[on, 3] = tokens.slots(ring, self._queue[on])
         begins: list[int] = []
         known: dict[int, int] = {}

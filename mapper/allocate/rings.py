@@ -26,7 +26,7 @@ FIRST = ("b", BIAS, "acc", "out")
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A ring of one layer's operand; ``operand``: the name of its plan. ``copies``: in a memory that cores share, one
-    behind the other.
+    behind the other. ``span``: bytes of all slots where these share some.
     """
 
     operand: str
@@ -35,11 +35,12 @@ class Slot:
     slot_bytes: int
     slots: int
     copies: int = 1
+    span: int = 0
 
     @property
     def size_bytes(self) -> int:
         """Bytes of all slots."""
-        return self.slot_bytes * self.slots * self.copies
+        return (self.span or self.slot_bytes * self.slots) * self.copies
 
     def copy(self, number: int) -> int:
         """Address of one of its copies."""

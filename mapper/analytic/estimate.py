@@ -23,6 +23,7 @@ from mapper.analytic.cache_counts import cached_counts
 from mapper.analytic.expected_actions import border_counts
 from mapper.analytic.shared_counts import CountedLayer, LayerCounter, moves
 from mapper.cost.chip_rates import Outer
+from mapper.groups.ties import GroupError
 from mapper.layers import Layers
 from mapper.lower.frame import Frame
 from mapper.lower.model import Lowering, Mapped
@@ -56,6 +57,8 @@ def estimate(workload: Workload, architecture: Architecture, options: Options) -
         counts.update(_borders(workload, architecture, mapped))
         if any(plan.cached for frame in frames for plan in frame.problem.operands):
             counts.update(cached_counts(lowering.lower(mapped).program, architecture))
+    except GroupError as error:
+        raise MappingError(f"{options.given.place(f'group {error.name}')}{error}") from None
     except PlaceError as error:
         raise MappingError(f"{options.given.place(f'placement {error.tensor}')}{error}") from None
     cycles = {m.layer: m.expected_cycles for m in mapped.mappings if m.kind != "host"}

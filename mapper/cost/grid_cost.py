@@ -97,6 +97,11 @@ class Costs:
         """What each resource alone needs of ``cycles`` (the largest is the figure)."""
         return self._terms.cycles
 
+    @property
+    def work(self) -> dict[str, Reals]:
+        """How long each resource alone works, whatever comes before and behind."""
+        return self._terms.work
+
     @cached_property
     def _terms(self) -> Terms:
         usual, problem, slow = self.chip.usual(), self.problem, self.slowdown

@@ -30,6 +30,11 @@ class GroupPlan:
     windows: tuple[WindowPlan, ...]
 
     @property
+    def trips(self) -> tuple[int, ...]:
+        """Of the shared loops, outermost first."""
+        return self.windows[0].trips
+
+    @property
     def deepest(self) -> int:
         """By how many passes the first member is ahead of the last one."""
         return max(member.ahead for member in self.group.members)

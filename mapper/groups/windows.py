@@ -68,6 +68,13 @@ class WindowPlan:
         return self.slot_bytes - self.step_bytes if self.sliding >= 0 else 0
 
     @property
+    def span(self) -> int:
+        """Bytes of all slots where each begins within the one before it; 0 where some do not."""
+        if self.sliding < 0 or self.window.slots < 2 or len(self.trips) > 1:
+            return 0
+        return self.slot_bytes + (self.window.slots - 1) * self.step_bytes
+
+    @property
     def origin(self) -> int:
         """Byte of a slot at which readers find the position where their pass begins, along all axes."""
         return -sum(span.low * stride for span, stride in zip(self.spans, self.stored.strides, strict=True))

@@ -131,4 +131,5 @@ def _ring(
         window.retain,
         scale,
         zero,
+        span=slot.span,
     )

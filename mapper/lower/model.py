@@ -198,7 +198,8 @@ class Lowering:
         plan = self.groups.get(first)
         rings, weights = [], set[str]()
         for window in plan.windows if plan is not None else ():
-            rings.append(Slot(window.name, window.window.level, 0, window.slot_bytes, window.window.slots))
+            slots = window.window.slots
+            rings.append(Slot(window.name, window.window.level, 0, window.slot_bytes, slots, span=window.span))
         indices = range(first, (plan.last if plan is not None else first) + 1)
         for index in indices:
             problem, mapping = mapped.problems[index], mapped.mappings[index]

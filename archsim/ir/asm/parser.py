@@ -214,6 +214,7 @@ class _Parser:
             **_place("slot_bytes"),
             "slots": KeywordClause("slots", lambda c: c.integer("a number of slots")),
             "retain": KeywordClause("retain", lambda c: c.integer("bytes to retain")),
+            "span": KeywordClause("span", lambda c: c.integer("bytes around which slots follow")),
             "ragged": KeywordClause("ragged", _flag),
             "writer": KeywordClause("writer", self._queue_name),
             "readers": KeywordClause("readers", self._queue_names),

@@ -87,6 +87,8 @@ def _ring(ring: Ring) -> str:
     )
     if ring.retain:
         text += f" retain {ring.retain}"
+    if ring.span:
+        text += f" span {ring.span}"
     text += _numbers(ring) + (" ragged" if ring.ragged else "")
     text += f" writer {quote(ring.writer)}"
     return text + (f" readers {', '.join(map(quote, ring.readers))}" if ring.readers else "")

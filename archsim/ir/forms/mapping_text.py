@@ -7,11 +7,18 @@ place x in dram at 0 bytes 1152 layers 0 to 0
 layer conv1 on mxu as matmul (h 12, w 12, k 16, c 8) resident (y0)
   l1 [b:1 bias:1 a:2^1] h*3(5)
   l1 [out:2] acc [acc:2] k*2(8)|cols
+group g0
+keep b of conv1 in l1 slots 1
+loop h of conv2 tile 5
+window y1 in l1 slots 2 dim h rows 7 step 5
+member conv1 ahead 1
+member conv2 ahead 0
 
 A line holds what is kept, memory by memory (operand:slots), and the loops below it, outermost first, as
 dim*trips(tile): ``h*3(5)`` runs h in 3 tiles of 5 of what a loop over h further out leaves. ``|axis`` marks a loop
 spread over a fan-out. ``a:2^1`` is a window that slides over the first loop behind it. ``-`` stands where nothing is
-kept. Trips must be what extent and tile give.
+kept. Trips must be what extent and tile give. Layers of a group come without what the group shares, which stands below
+its name.
 """
 
 from __future__ import annotations
@@ -26,6 +33,7 @@ from archsim.ir.asm.lexer import AsmLine, read_lines
 from archsim.ir.asm.words import quote
 from archsim.ir.forms.mapping import FENCES, GIVEN, KINDS, placement_text, read_placement
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode, MappingFile, ModelMapping, Placement
+from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, TensorWindow
 
 T = TypeVar("T")
 Dims = Mapping[str, Mapping[str, int]]  # layer -> dim -> extent
@@ -42,7 +50,24 @@ def mapping_to_text(mapping: ModelMapping, dims: Dims) -> str:
     for layer in mapping.layers:
         lines.append(_header(layer, dims[layer.layer]))
         lines += [f"  {line}" for line in _levels(layer, dims[layer.layer])]
+    for group in mapping.groups:
+        lines += [f"group {quote(group.name)}", *_group_lines(group)]
     return "\n".join(lines) + "\n"
+
+
+def _group_lines(group: Group) -> Iterator[str]:
+    for entry in group.shared:
+        if isinstance(entry, SharedLoop):
+            yield f"loop {quote(entry.dim)} of {quote(entry.layer)} tile {entry.tile}"
+        else:
+            yield (f"keep {quote(entry.operand)} of {quote(entry.layer)} in {quote(entry.level)} slots {entry.slots}")
+    for window in group.windows:
+        yield (
+            f"window {quote(window.tensor)} in {quote(window.level)} slots {window.slots} dim {quote(window.dim)} "
+            f"rows {window.rows} step {window.step}"
+        )
+    for member in group.members:
+        yield f"member {quote(member.layer)} ahead {member.ahead}"
 
 
 def _header(layer: LayerMapping, dims: Mapping[str, int]) -> str:
@@ -108,6 +133,7 @@ class _Reader:
         self.placements: list[Placement] = []
         self.layers: list[LayerMapping] = []
         self.dims: dict[str, Mapping[str, int]] = {}
+        self.groups: list[Group] = []
         self.places: dict[str, str] = {}
 
     def read(self, lines: list[AsmLine]) -> MappingFile:
@@ -118,6 +144,11 @@ class _Reader:
             "dtypes": self._dtypes,
             "place": self._place,
             "layer": self._layer,
+            "group": self._group,
+            "loop": self._shared_loop,
+            "keep": self._shared_keep,
+            "window": self._window,
+            "member": self._member,
         }
         for line in lines:
             cursor = WordCursor(line, self.path)
@@ -134,6 +165,7 @@ class _Reader:
             workload_sha256=self.digests["workload"],
             chip_sha256=self.digests["chip"],
             fences=self.fences,
+            groups=tuple(self.groups),
         )
         return MappingFile(mapping, (), self.places, self.dims)
 
@@ -162,6 +194,39 @@ class _Reader:
     def _place(self, cursor: WordCursor) -> None:
         self._note(cursor, f"placements[{len(self.placements)}]")
         self.placements.append(read_placement(cursor))
+
+    def _group(self, cursor: WordCursor) -> None:
+        self._note(cursor, f"groups[{len(self.groups)}]")
+        self.groups.append(Group(cursor.name("a group"), ()))
+
+    def _grown(self, cursor: WordCursor) -> Group:
+        """The group that is being read, which goes on."""
+        if not self.groups:
+            cursor.fail("a group before what it has")
+        return self.groups.pop()
+
+    def _shared_loop(self, cursor: WordCursor) -> None:
+        group, (dim, layer) = self._grown(cursor), _of_layer(cursor, "a dim")
+        entry = SharedLoop(layer, dim, _number(cursor, "tile"))
+        self.groups.append(replace(group, shared=(*group.shared, entry)))
+
+    def _shared_keep(self, cursor: WordCursor) -> None:
+        group, (operand, layer) = self._grown(cursor), _of_layer(cursor, "an operand")
+        entry = SharedKeep(layer, operand, _memory(cursor), _number(cursor, "slots"))
+        self.groups.append(replace(group, shared=(*group.shared, entry)))
+
+    def _window(self, cursor: WordCursor) -> None:
+        group, tensor = self._grown(cursor), cursor.name("a tensor")
+        memory, slots = _memory(cursor), _number(cursor, "slots")
+        cursor.keyword(("dim",), "the dim along which it moves on")
+        dim = cursor.name("a dim")
+        window = TensorWindow(tensor, memory, slots, dim, _number(cursor, "rows"), _number(cursor, "step"))
+        self.groups.append(replace(group, windows=(*group.windows, window)))
+
+    def _member(self, cursor: WordCursor) -> None:
+        group = self._grown(cursor)
+        member = Member(cursor.name("a layer"), _number(cursor, "ahead"))
+        self.groups.append(replace(group, members=(*group.members, member)))
 
     def _layer(self, cursor: WordCursor) -> None:
         at = f"layers[{len(self.layers)}]"
@@ -205,6 +270,22 @@ class _Reader:
             assert isinstance(window, Keep)
             nodes[index] = replace(window, reserve_at=loops[over - 1] + 1)
         return tuple(nodes)
+
+
+def _of_layer(cursor: WordCursor, what: str) -> tuple[str, str]:
+    name = cursor.name(what)
+    cursor.keyword(("of",), "the layer")
+    return name, cursor.name("a layer")
+
+
+def _memory(cursor: WordCursor) -> str:
+    cursor.keyword(("in",), "the memory")
+    return cursor.name("a memory")
+
+
+def _number(cursor: WordCursor, word: str) -> int:
+    cursor.keyword((word,), f"'{word}'")
+    return cursor.integer("a number")
 
 
 def _listed(cursor: WordCursor, read: Callable[[WordCursor], T]) -> Iterator[T]:

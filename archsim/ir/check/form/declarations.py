@@ -202,6 +202,11 @@ def _check_ring(ring: Ring) -> None:
         raise ProgramError(f"{what} has {ring.slots} slots of {ring.slot_bytes} bytes; allowed 1 or more of each")
     if not 0 <= ring.retain < ring.slot_bytes:
         raise ProgramError(f"{what} retains {ring.retain} bytes; allowed 0 to {ring.slot_bytes - 1}")
+    most = ring.slots * ring.slot_bytes
+    if ring.span and not (ring.retain and ring.slot_bytes <= ring.span <= most):
+        raise ProgramError(
+            f"{what} has a span of {ring.span} bytes; allowed {ring.slot_bytes} to {most}, where slots retain bytes"
+        )
     if not ring.readers or len(set(ring.readers)) < len(ring.readers):
         raise ProgramError(f"{what} lists the readers ({', '.join(ring.readers)}); allowed one or more, each once")
 

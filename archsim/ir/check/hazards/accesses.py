@@ -1,8 +1,8 @@
 """What one queue reads or writes of a tensor or ring, as bounding byte intervals in its order.
 
 A ring is seen as an endless **tape**: slot after slot, each ``slot_bytes`` long, beginning ``retain`` bytes before the
-end of the previous one where its taker is flagged ``retains``. Tape byte t lies at ring byte t mod (slots x
-slot_bytes). So a halo is the same tape bytes for both slots, and a byte is reused when the tape has gone once around.
+end of the previous one where its taker is flagged ``retains``. Tape byte t lies at ring byte t mod the ring's bytes.
+So a halo is the same tape bytes for both slots, and a byte is reused when the tape has gone once around.
 
 All accesses of a Program stand in columns, so that a question is asked of all tensors and rings at once; those of rings
 with the place on the tape where the slot begins that their queue holds. Rows are sorted by store, kind and queue; such
