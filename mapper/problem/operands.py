@@ -37,6 +37,7 @@ class OperandPlan:
     ``strides``: element steps per axis in its tensor's layout; ``pad_bytes``: left free behind each row of a slot.
     ``shape``: the tensor's axis lengths; ``axes`` as in the workload (the accumulator has the output's).
     ``rows``: one axis is looked up: its length is the number of entries, its stride 0, and its rows are never cut.
+    So it is on the outermost edge alone: further in a tile has its rows side by side.
     ``cached``: they go through a cache. ``first``: of packed ones, the group that they begin with in their base.
     ``made_of``: the plans of whose tiles a VECTOR command makes this one's, in so many ``passes``, from
     the format that they are ``stored`` in. ``follows``: the
@@ -171,14 +172,12 @@ def _chain(
     behind = _behind(passed, home)
     if is_copied:
         behind = behind[:1] if home is None else [architecture.memory(home)]
-    elif operand.rows is not None:
-        behind = behind[-1:]
     dtype = operand_dtype(operand, workload, dtypes)
     strides = tensor.view.strides if tensor.view is not None else row_major(tensor.shape, 1)
     shape, strides = by_entries(operand, layer, tensor.shape, strides)
     found: list[OperandPlan] = []
     for number, level in enumerate(behind):
-        is_inner = number == len(behind) - 1
+        is_inner, rows = number == len(behind) - 1, operand.rows if number == 0 else None
         found.append(
             OperandPlan(
                 operand.name if is_inner else f"{operand.name}{STAGE}{level.name}",
@@ -192,12 +191,12 @@ def _chain(
                 behind[number - 1].name if number else home or outermost,
                 level.slots.get(role, 2),
                 resident,
-                strides=strides,
+                strides=strides if rows == operand.rows else row_major(shape, 1),
                 pad_bytes=pad_bytes(level, role),
-                rows=operand.rows,
-                cached=operand.rows is not None and architecture.cache(operand.role) is not None,
+                rows=rows,
+                cached=rows is not None and architecture.cache(operand.role) is not None,
                 beyond=found[-1].name if number else "",
-                edge=0 if operand.rows is not None else names.index(level.name),
+                edge=0 if rows is not None else names.index(level.name),
             )
         )
     return found[::-1]

@@ -17,7 +17,7 @@ from archsim.ir.graph import Array, Graph, GraphNode, GraphValue
 from archsim.ir.streams import entries
 from archsim.ops.kit.catalogue import family, find
 from archsim.ops.kit.folding import affine_of
-from archsim.ops.kit.lookups import ROWS, axis_of, pattern
+from archsim.ops.kit.lookups import LOOKUPS, axis_of, pattern
 
 LOW, HIGH, BIAS_DEVIATION = 0.5, 1.5, 0.1
 
@@ -123,7 +123,7 @@ def looked_up_inputs(graph: Graph) -> dict[str, Array]:
     starts = input_starts(graph)
     found = {name: np.full(graph.values[name].elements, -1, np.int64) for name in graph.inputs}
     for node in graph.nodes:
-        if node.op != ROWS:
+        if node.op not in LOOKUPS:
             continue
         rows, at = _rows_of(graph, node), origin(graph, node.inputs[1])
         if at is None:
@@ -149,7 +149,7 @@ def exact_indices(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]
     """The indices of every look-up by name as the inputs have them, whatever elements they are stored in."""
     found: dict[str, Array] = {}
     for node in graph.nodes:
-        if node.op == ROWS:
+        if node.op in LOOKUPS:
             array = carried(graph, node.inputs[1], lambda name: _leaf(graph, inputs, name))
             if array is not None:
                 found[node.inputs[1]] = array
@@ -160,7 +160,7 @@ def _refuse_lossy(graph: Graph, inputs: Mapping[str, Array]) -> None:
     """Raise ModelError where a cast on the way makes other indices of those that the Program looks up."""
     whole = {name: np.asarray(array).astype(np.int64) for name, array in inputs.items()}
     for node in graph.nodes:
-        if node.op == ROWS:
+        if node.op in LOOKUPS:
             name = node.inputs[1]
             kept = carried(graph, name, lambda item: _leaf(graph, whole, item))
             cast = carried(graph, name, lambda item: _leaf(graph, whole, item), casts=True)

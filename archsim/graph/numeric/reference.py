@@ -13,7 +13,7 @@ from archsim.graph.numeric.quantise import Quantised
 from archsim.ir.graph import Array, Graph, GraphNode, ValueFormat
 from archsim.ops.kit.catalogue import family
 from archsim.ops.kit.folding import affine_of, chain_of, drain_scale
-from archsim.ops.kit.lookups import ROWS
+from archsim.ops.kit.lookups import LOOKUPS
 
 
 def real(
@@ -77,7 +77,7 @@ def quantised(graph: Graph, numbers: Quantised, inputs: Mapping[str, Array]) -> 
     found = {name: numbers.rounded(name, array) for name, array in inputs.items()}
     exact = exact_indices(graph, inputs)
     for node in graph.nodes:
-        indices = {name: exact[name] for name in node.inputs[1:] if node.op == ROWS and name in exact}
+        indices = {name: exact[name] for name in node.inputs[1:2] if node.op in LOOKUPS and name in exact}
         found.update(_stored(graph, numbers, found | indices, node))
     return found
 

@@ -17,7 +17,7 @@ from archsim.ir.asm.words import indices_text
 from archsim.ir.graph import Graph, GraphNode, GraphValue, OperatorAttribute, Shape
 from archsim.ir.indices import Indices
 from archsim.ir.streams import entries
-from archsim.ops.kit.lookups import INDEX_TYPES, ROWS, axis_of, default_seed, progression, read_pattern
+from archsim.ops.kit.lookups import INDEX_TYPES, LOOKUPS, ROWS, axis_of, default_seed, progression, read_pattern
 
 AFTER = ("fuse",)
 
@@ -28,14 +28,14 @@ def run(graph: Graph, options: PassOptions) -> Graph:
 
 
 def with_lookups(graph: Graph, stated: Mapping[str, str]) -> Graph:
-    """The graph with every look-up as GatherRows. ``stated``: pattern by node name, before any other.
+    """The graph with a pattern for every look-up, each Gather of them as GatherRows. ``stated``: pattern by node name, before any other.
 
     Raises ConfigError for a name that no look-up has and for text that is no pattern.
     """
     found: dict[str, GraphNode] = {}
     assumed: list[str] = []
     for node in graph.nodes:
-        if node.op == ROWS or (node.op == "Gather" and progression(node, graph.values[node.inputs[1]]) is None):
+        if node.op in LOOKUPS or (node.op == "Gather" and progression(node, graph.values[node.inputs[1]]) is None):
             found[node.name] = _with_pattern(node, graph, stated, assumed)
     for name in stated:
         if name not in found:
@@ -51,8 +51,8 @@ def with_lookups(graph: Graph, stated: Mapping[str, str]) -> Graph:
 
 
 def _with_pattern(node: GraphNode, graph: Graph, stated: Mapping[str, str], assumed: list[str]) -> GraphNode:
-    table, indices = (graph.values[name] for name in node.inputs)
-    kind = element_type(graph, indices.name) if node.op != ROWS else ""
+    table, indices = (graph.values[name] for name in node.inputs[:2])
+    kind = element_type(graph, indices.name) if node.op not in LOOKUPS else ""
     if kind and kind not in INDEX_TYPES:
         node.fail(f"indices '{indices.name}' have elements of type {kind}; allowed {', '.join(INDEX_TYPES)}")
     attributes: dict[str, OperatorAttribute] = dict(node.attributes)
@@ -64,7 +64,7 @@ def _with_pattern(node: GraphNode, graph: Graph, stated: Mapping[str, str], assu
     elif "indices" not in attributes:
         attributes["indices"] = _assumed(graph, indices, table.shape[axis_of(node, len(table.shape))])
         assumed.append(f"'{node.name}'")
-    return replace(node, op=ROWS, attributes=attributes)
+    return replace(node, op=node.op if node.op in LOOKUPS else ROWS, attributes=attributes)
 
 
 def _assumed(graph: Graph, indices: GraphValue, rows: int) -> OperatorAttribute:

@@ -13,7 +13,8 @@ from archsim.ir.asm.lookup import read_indices
 from archsim.ir.graph import GraphNode, GraphValue
 from archsim.ir.indices import Indices
 
-ROWS = "GatherRows"
+ROWS, BAG = "GatherRows", "EmbeddingBag"
+LOOKUPS = (ROWS, BAG)  # operators whose second input are indices that an access pattern foresees
 INDEX_TYPES = ("int32", "int64")  # that ONNX allows for indices
 
 
@@ -29,7 +30,7 @@ def progression(node: GraphNode, indices: GraphValue) -> tuple[int, int, int] | 
 
 
 def pattern(node: GraphNode) -> Indices:
-    """The access pattern of a GatherRows node."""
+    """The access pattern of a node that looks rows up."""
     stated = node.attributes.get("indices")
     if isinstance(stated, tuple):
         return Indices("trace", trace=tuple(int(row) for row in stated))

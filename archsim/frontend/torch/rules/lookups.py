@@ -9,6 +9,8 @@ import numpy as np
 from archsim.frontend.torch.bound import BoundCall
 from archsim.ops.kit.lookups import INDEX_TYPES, ROWS
 
+POOLINGS = ("ReduceSum", "ReduceMean", "ReduceMax")  # by torch's number of the mode
+
 
 def embedding(call: BoundCall) -> str:
     """Rows of a table."""
@@ -66,16 +68,16 @@ def _rows(call: BoundCall, source: str, indices: str, axis: int) -> str:
 
 
 def embedding_bag(call: BoundCall) -> str:
-    """Sum or mean of the rows of each bag, where bags are of one size."""
+    """Sum, mean or maximum of the rows of each bag, where bags are of one size."""
     mode = call.integer("mode", 0)
-    if mode not in (0, 1) or call.is_tensor("per_sample_weights"):
-        call.refuse("takes the largest of a bag, or weighs its rows; allowed sums and means")
     indices, offsets = call.tensor("indices"), call.value(call.tensor("offsets"))
     bags, size = call.shape[0], _bag_size(call, offsets.data, call.value(indices).elements)
     parted = call.reshaped(indices, (bags, size), "bags")
     rows = call.add("Gather", call.tensor("weight"), parted, axis=0)
-    op = "ReduceMean" if mode else "ReduceSum"
-    return call.add(op, rows, call.integers_value("axes", (1,)), part="bag", keepdims=0)
+    if call.is_tensor("per_sample_weights"):
+        weights = call.reshaped(call.tensor("per_sample_weights"), (bags, size, 1), "weights")
+        rows = call.add("Mul", rows, weights, part="weighted")
+    return call.add(POOLINGS[mode], rows, call.integers_value("axes", (1,)), part="bag", keepdims=0)
 
 
 def _bag_size(call: BoundCall, offsets: object, elements: int) -> int:
