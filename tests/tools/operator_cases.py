@@ -289,6 +289,21 @@ def unpacked(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Arr
         for place in range(count):
             found[place, row] = whole // 2 ** (bits * place) % 2**bits - 2 ** (bits - 1)
     return [found]
+def pooled(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Array]:
+    """Of each bag the rows that its indices say, times their weights, one after the other."""
+    table, indices = np.moveaxis(np.asarray(arrays[0]), attributes.get("axis", 0), 0), np.asarray(arrays[1])
+    weights = np.ones(indices.shape) if arrays[2:] == [] else np.asarray(arrays[2])[..., 0]
+    (bag,) = attributes.get("bag", [1])
+    rows = [
+        [w * table[row] for row, w in zip(*each, strict=True)]
+        for each in zip(np.moveaxis(indices, bag, -1), np.moveaxis(weights, bag, -1), strict=True)
+    ]
+    function = {"sum": np.sum, "mean": np.mean, "max": np.max}[attributes.get("mode", "sum")]
+    found = np.stack([function(np.stack(each), axis=0) for each in rows])
+    if attributes.get("keepdims"):
+        found = found[:, None]
+    first = tuple(range(indices.ndim - 1 + attributes.get("keepdims", 0)))
+    return [np.moveaxis(found, first, tuple(attributes.get("axis", 0) + at for at in first)).astype(np.float32)]
 
 
 # Operators of this project alone, which no runtime has: their formulas, written out.
@@ -296,6 +311,7 @@ OWN: dict[str, Callable[[dict[str, Any], list[Array | None]], list[Array]]] = {
     "Interpolate": interpolated,
     "Fold": folded,
     "UnpackBits": unpacked,
+    "EmbeddingBag": pooled,
 }
 
 
