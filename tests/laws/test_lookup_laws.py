@@ -25,6 +25,7 @@ from archsim.spec.memories import Cache
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
 from mapper.execute.run import Executor
+from tests.laws.test_cores_laws import SHAPES, networked
 from tests.tools.counts import compiler_counts, machine_counts
 from tests.tools.fuzz import run_case, run_graph
 from tests.tools.graphs import Writer
@@ -68,6 +69,33 @@ def looked_up(seed: int) -> Graph:
     return to.graph()
 
 
+def pooled(seed: int) -> Graph:
+    """Rows of a constant or of what a layer made, perhaps with a weight each, and what reduces them along axes of the
+    indices; then nothing, an activation or a product.
+    """
+    pick = random.Random(seed)
+    to = Writer(pick)
+    shape = (pick.randint(1, 14), *(pick.randint(1, 5) for _ in range(pick.randint(0, 2))))
+    indices, width, rows, axis = to.source("i", shape), pick.randint(1, 9), pick.randint(2, 40), pick.choice([0, 0, 1])
+    table_shape = (rows, width) if axis == 0 else (width, rows)
+    table = to.weight(table_shape) if pick.random() < 0.7 else to.add("Relu", to.source("x", table_shape))
+    pattern = patterned(pick, rows, int(np.prod(shape)))
+    to.add("GatherRows", table, indices, axis=axis, indices=pattern)
+    op = pick.choice(["ReduceSum", "ReduceMean", "ReduceMax"])
+    if op == "ReduceSum" and pick.random() < 0.5:
+        wide = (*shape, 1) if axis == 0 else (1, *shape)
+        weights = to.weight(wide) if pick.random() < 0.5 else to.source("w", wide)
+        to.add("Mul", *(pick.sample([to.last, weights], 2)))
+    bag = sorted(pick.sample(range(axis, axis + len(shape)), pick.randint(1, len(shape))))
+    to.add(op, to.last, to.given(np.asarray(bag)), keepdims=pick.randint(0, 1))
+    then = pick.choice(["", "Relu", "MatMul"])
+    if then == "MatMul":
+        to.add(then, to.last, to.weight((to.shape[-1], pick.randint(1, 6))))
+    elif then:
+        to.add(then, to.last)
+    return to.graph()
+
+
 def a_chip(seed: int, cached: bool = False) -> Architecture:
     """A small chip whose DRAM keeps tables, with descriptor costs, and perhaps a cache."""
     pick = random.Random(seed)
@@ -102,6 +130,23 @@ def test_law_42_look_ups_compute_the_model(case: int, cached: bool) -> None:
     the simulation, the assembly round-trips.
     """
     run_graph(looked_up(case), a_chip(case, cached), "" if case % 3 == 0 else str(case), case)
+
+
+@pytest.mark.parametrize("chip", ["plain", "cached", "staged", "cores", "staged cores"])
+@pytest.mark.parametrize("case", CASES)
+def test_law_42_bags_of_rows_compute_the_model(case: int, chip: str) -> None:
+    """Law 42 with laws 38 and 43: rows that are pooled are read through the stream by the command that pools them, with
+    a cache, through memories on the way, which one core has or several share, and under any legal mapping.
+    """
+    found = a_chip(case, chip == "cached")
+    if "staged" in chip:
+        stage = replace(found.memories[1], name="l2", capacity_bytes=1 << 13, keeps=ROLES[: 2 + case % 2])
+        found = replace(found, memories=(found.memories[0], stage, *found.memories[1:]))
+    if "cores" in chip:
+        found = networked(found, *SHAPES[case % len(SHAPES)])
+    found = replace(found, dma=replace(found.dma, channels=1 + case % 3))
+    outcome = run_graph(pooled(case), found, "" if case % 3 == 0 else str(case), case)
+    assert "EmbeddingBag" in outcome.operators and "GatherRows" not in outcome.operators
 
 
 @pytest.mark.parametrize("case", CASES)
