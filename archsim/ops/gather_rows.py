@@ -29,9 +29,7 @@ def lower(node: GraphNode, build: WorkloadBuilder) -> None:
     out = node.outputs[0]
     dims = build.dims(out)
     write = LogicalAccess("out", out, tuple(at(dim) for dim in dims))
-    build.layer(
-        node, "copy", build.extents(out), (read_rows(node, build, dims),), write, parts=LayerParts(free=dims)
-    )
+    build.layer(node, "copy", build.extents(out), (read_rows(node, build, dims),), write, parts=LayerParts(free=dims))
 
 
 def reference(node: GraphNode, table: Array, indices: Array) -> tuple[Array, ...]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
 from archsim.spec.architecture import Architecture
+from mapper.problem.looked_up import inside_rows
 from mapper.problem.operands import ACC, OUT
 from mapper.problem.problem import GROUPS, Problem, Spread
 
@@ -59,10 +60,13 @@ def of_core(problem: Problem, mapping: LayerMapping) -> LayerMapping:
 
 
 def cuttable(problem: Problem, architecture: Architecture) -> list[str]:
-    """Dims that can be spread over cores: reductions where DMA engines reach the array's accumulators."""
+    """Dims that can be spread over cores: reductions where DMA engines reach the array's accumulators; none inside
+    rows that are looked up, which one core takes whole.
+    """
     groups = GROUPS if _reaches_sums(problem, architecture) else GROUPS[:-1]
     names = [dim for group in groups for dim in problem.groups[group]]
-    return [dim for dim in names if dim not in problem.beside and problem.layer.dims[dim] > 1]
+    stuck = problem.beside | inside_rows(problem.layer)
+    return [dim for dim in names if dim not in stuck and problem.layer.dims[dim] > 1]
 
 
 def _reaches_sums(problem: Problem, architecture: Architecture) -> bool:

@@ -1,4 +1,5 @@
-"""Operands whose rows are looked up: to the mapping they are as dense as their entries, and a row is never cut."""
+"""Operands whose rows are looked up: to the mapping they are as dense as their entries, and a row is not cut as long
+as whole ones have room."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def by_entries(
 
 
 def inside_rows(layer: Layer) -> frozenset[str]:
-    """Dims that move inside rows that are looked up: a row is one transfer."""
+    """Dims that move inside rows that are looked up."""
     axes = (axis for operand in layer.inputs if operand.rows for axis in _inside(operand.axes, operand.rows))
     return frozenset(dim for axis in axes for dim, _ in axis.terms)
 

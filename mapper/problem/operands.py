@@ -36,8 +36,8 @@ class OperandPlan:
     ``buffered`` False: moved straight from or to its tensor (copies), so it needs no ring either.
     ``strides``: element steps per axis in its tensor's layout; ``pad_bytes``: left free behind each row of a slot.
     ``shape``: the tensor's axis lengths; ``axes`` as in the workload (the accumulator has the output's).
-    ``rows``: one axis is looked up: its length is the number of entries, its stride 0, and its rows are never cut.
-    So it is on the outermost edge alone: further in a tile has its rows side by side.
+    ``rows``: one axis is looked up: its length is the number of entries, its stride 0. On the outermost
+    edge alone: further in a tile has its rows side by side.
     ``cached``: they go through a cache. ``first``: of packed ones, the group that they begin with in their base.
     ``made_of``: the plans of whose tiles a VECTOR command makes this one's, in so many ``passes``, from
     the format that they are ``stored`` in. ``follows``: the

@@ -19,9 +19,11 @@ from archsim.facts.dataflows.fold import Nest, Window
 from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture
 from mapper.problem.formats import engine_pair
+from mapper.problem.geometry import components, slot_sizes
 from mapper.problem.looked_up import inside_rows
 from mapper.problem.operands import ACC, ADDEND, BIAS, FINISHED, OUT, OperandPlan, accumulator, plans
 from mapper.problem.packed import riding
+from mapper.problem.strides import block_bytes
 
 GROUPS = ("B", "M", "N", "K")
 
@@ -292,7 +294,7 @@ def build(
         _drainer(layer, architecture, engine),
         dims,
         _groups(layer),
-        never_cut(layer),
+        never_cut(layer) | _whole_rows(layer, operands, capacity),
         filter_taps(layer),
         tuple(operands),
         dict(capacity),
@@ -331,9 +333,21 @@ def _unbuffered(operands: list[OperandPlan]) -> list[OperandPlan]:
 
 
 def never_cut(layer: Layer) -> frozenset[str]:
-    """Dims that no loop over tiles cuts."""
+    """Dims that no loop over tiles cuts, whatever has room."""
     coupled = _coupled(layer) - filter_taps(layer)
-    return frozenset(layer.whole) | coupled | _broadcast_reductions(layer) | inside_rows(layer)
+    return frozenset(layer.whole) | coupled | _broadcast_reductions(layer)
+
+
+def _whole_rows(layer: Layer, operands: list[OperandPlan], capacity: Mapping[str, int]) -> frozenset[str]:
+    """Dims inside rows that are looked up: no loop cuts them where the smallest tiles of whole rows have room."""
+    rows, needs = inside_rows(layer), dict[str, int]()
+    whole = never_cut(layer) | rows
+    tile = {dim: extent if dim in whole else 1 for dim, extent in layer.dims.items()}
+    for plan in operands if rows else ():
+        if plan.buffered and not plan.resident:
+            sizes = slot_sizes(components(plan.axes, plan.shape, layer.dims), tile)
+            needs[plan.level] = needs.get(plan.level, 0) + plan.slots * block_bytes(sizes, plan.element_bytes)
+    return rows if all(need <= capacity[level] for level, need in needs.items()) else frozenset()
 
 
 def filter_taps(layer: Layer) -> frozenset[str]:
@@ -344,7 +358,7 @@ def filter_taps(layer: Layer) -> frozenset[str]:
     for moving in _shared_axes(layer):
         if coupled.issuperset(moving):
             found -= set(moving)
-    return frozenset(found & coupled) - inside_rows(layer)
+    return frozenset(found & coupled)
 
 
 def _coupled(layer: Layer) -> frozenset[str]:

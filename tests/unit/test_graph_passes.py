@@ -86,7 +86,8 @@ def test_passes_of_one_round_run_by_name(passes: Path) -> None:
         ('AFTER = ()\nBEFORE = ("nothing",)', "names the graph pass 'nothing'"),
         (
             'AFTER = ("fuse",)\nBEFORE = ("alias",)',
-            "'alias', 'attention', 'bounds', 'composites', 'conv_transpose', 'embedding_bag', 'fuse', .*'swish' wait for one another",
+            "'alias', 'attention', 'bounds', 'composites', 'conv_transpose', 'embedding_bag', 'fuse', .*'swish' wait "
+            "for one another",
         ),
         ('AFTER = ()\nBEFORE = ("infer",)', "wait for one another"),
         ('AFTER = "fuse"', "AFTER is 'fuse', which is no tuple"),
