@@ -250,6 +250,7 @@ def _content(problem: Problem) -> list[object]:
         sorted(problem.dims.items()),
         list(problem.dims),
         (layer.batch, layer.m, layer.n, layer.k, layer.whole, layer.kind, problem.windows),
+        sorted(problem.whole),
         layer.bounds,
         [replace(plan, tensor="") for plan in problem.operands],
         [(step.passes, step.slow) for step in layer.steps],

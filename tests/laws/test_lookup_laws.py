@@ -122,6 +122,16 @@ def a_chip(seed: int, cached: bool = False) -> Architecture:
     return replace(found, caches=(cache,))
 
 
+def further(chip: Architecture, what: str, case: int) -> Architecture:
+    """The chip with a memory on the way ("staged"), with several cores ("cores"), and with several channels."""
+    if "staged" in what:
+        stage = replace(chip.memories[1], name="l2", capacity_bytes=1 << 13, keeps=ROLES[: 2 + case % 2])
+        chip = replace(chip, memories=(chip.memories[0], stage, *chip.memories[1:]))
+    if "cores" in what:
+        chip = networked(chip, *SHAPES[case % len(SHAPES)])
+    return replace(chip, dma=replace(chip.dma, channels=1 + case % 3))
+
+
 @pytest.mark.parametrize("cached", [False, True])
 @pytest.mark.parametrize("case", CASES)
 def test_law_42_look_ups_compute_the_model(case: int, cached: bool) -> None:
@@ -138,15 +148,32 @@ def test_law_42_bags_of_rows_compute_the_model(case: int, chip: str) -> None:
     """Law 42 with laws 38 and 43: rows that are pooled are read through the stream by the command that pools them, with
     a cache, through memories on the way, which one core has or several share, and under any legal mapping.
     """
-    found = a_chip(case, chip == "cached")
-    if "staged" in chip:
-        stage = replace(found.memories[1], name="l2", capacity_bytes=1 << 13, keeps=ROLES[: 2 + case % 2])
-        found = replace(found, memories=(found.memories[0], stage, *found.memories[1:]))
-    if "cores" in chip:
-        found = networked(found, *SHAPES[case % len(SHAPES)])
-    found = replace(found, dma=replace(found.dma, channels=1 + case % 3))
+    found = further(a_chip(case, chip == "cached"), chip, case)
     outcome = run_graph(pooled(case), found, "" if case % 3 == 0 else str(case), case)
     assert "EmbeddingBag" in outcome.operators and "GatherRows" not in outcome.operators
+
+
+@pytest.mark.parametrize("chip", ["plain", "cached", "staged", "cores", "staged cores"])
+@pytest.mark.parametrize("case", range(8))
+def test_law_42_rows_are_cut_where_a_bag_has_no_room(case: int, chip: str) -> None:
+    """Law 42 with laws 38 and 43: of rows of which not all have room that a command pools at once parts are taken, and
+    by one core; where they have room none is cut.
+    """
+    bag, width = 30 + case, 8 + case % 3
+    to = Writer(random.Random(case))
+    table = to.weight((60, width))
+    to.add("GatherRows", table, to.source("i", (5, bag)), axis=0, indices=f"uniform(seed={case})")
+    to.add(("ReduceSum", "ReduceMean", "ReduceMax")[case % 3], to.last, to.ints(1), keepdims=0)
+    graph = to.graph()
+    for room in (1 << 12, bag * width):
+        found = a_chip(case, chip == "cached")
+        inner = replace(found.memories[1], capacity_bytes=room)
+        found = further(replace(found, memories=(found.memories[0], inner, *found.memories[2:])), chip, case)
+        compiled = compile_model(lower_graph(graph, batch=1, sha256="").workload, found, Options())
+        (frame,) = [frame for frame in compiled.frames if frame is not None]
+        assert ("d2" in {loop.dim for loop in frame.loops}) == (room < 1 << 12)
+        assert "d2" not in {loop.dim for loop in frame.loops[: frame.spread]}
+        run_graph(graph, found, str(case) if case % 2 else "", case)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -187,7 +214,7 @@ layers:
 
 @pytest.mark.parametrize("seed", ["", "1", "2", "3", "4"])
 def test_law_42_a_vector_layer_may_look_its_operand_up(seed: str) -> None:
-    """Law 42: rows come straight into the ring of the command that adds them up; a row is never cut."""
+    """Law 42: rows come straight into the ring of the command that adds them up; no row is cut."""
     workload = workload_from_yaml(FUSED)
     check_workload(workload)
     chip = a_chip(5)
