@@ -29,10 +29,10 @@ MODES = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax"}
 
 def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """That of all rows with the axes of a bag 1 or gone."""
-    found, inner = looked_up(node, inputs), index_axes(node, inputs)
+    found, inner, reduction = looked_up(node, inputs), index_axes(node, inputs), _reduction(node)
     if len(inputs) > 2 and inputs[2] is not None:
         wanted = tuple(size if axis in inner else 1 for axis, size in enumerate(found))
-        if node.text("mode", "sum") != "sum" or inputs[2].shape != wanted:
+        if reduction != MODES["sum"] or inputs[2].shape != wanted:
             node.fail(f"weights of shape {list(inputs[2].shape)}; allowed {list(wanted)}, with mode sum")
     return (reduced_shape(found, _pooled(node, inner), _keeps(node)),)
 

@@ -47,7 +47,7 @@ def test_a_cache_is_in_the_summary_and_on_the_pages(archsim: Archsim, words: str
     assert cache["hits"] + cache["misses"] == 2 * 12 and cache["hits"] > 0
     assert summary["energy_breakdown_j"]["rows"] > 0
     emb = next(layer for layer in summary["layers"] if layer["name"] == "emb.rows")
-    assert emb["op"] == "GatherRows" and emb["dram_read_bytes"] == 16 * cache["misses"]
+    assert emb["op"] == "EmbeddingBag" and emb["dram_read_bytes"] == 16 * cache["misses"]
     for page in ("report.md", "report.html"):
         assert "Cache rows held" in (out / page).read_text()
     assert "lookups" not in summary["provenance"]["options"]

@@ -251,6 +251,11 @@ MANY: dict[str, Case] = {
         (numbers(*IMAGE), numbers(6), numbers(6, low=0.5), numbers(6) + 1, numbers(6) - 1),
     ),
     "bags": (lambda t, i: f.embedding_bag(i, t, mode="mean"), (numbers(9, 4), whole(9, 3, 5))),
+    "bags of the largest": (lambda t, i: f.embedding_bag(i, t, mode="max"), (numbers(9, 4), whole(9, 3, 5))),
+    "bags of weighted rows": (
+        lambda t, i, w: f.embedding_bag(i, t, mode="sum", per_sample_weights=w),
+        (numbers(9, 4), whole(9, 3, 5), numbers(3, 5)),
+    ),
     "bmm": (torch.bmm, (numbers(2, 3, 4), numbers(2, 4, 5))),
     "conv1d": (lambda x, w: f.conv1d(x, w, stride=2, padding=1), (numbers(2, 4, 9), numbers(5, 4, 3))),
     "conv2d": (lambda x, w, b: f.conv2d(x, w, b, 2, 1, 1, 2), (numbers(*IMAGE), numbers(4, 3, 3, 3), numbers(4))),
@@ -343,6 +348,7 @@ def test_a_graph_computes_what_torch_computes(name: str, decomposed: bool) -> No
         (lambda x: torch.rnn_tanh_cell(x, x, x.transpose(0, 1) @ x, x.transpose(0, 1) @ x), "aten.rnn_tanh_cell"),
         (lambda x: x.index_put((x[0].topk(2).indices % 3,), x[:2]), "known only when the model runs"),
         (lambda x: torch.rand_like(x) + x, "aten.rand_like"),
+        (lambda x: f.embedding_bag(whole(3, 2, 2), x, padding_idx=1), "leaves rows out of its bags"),
         (lambda x: f.avg_pool1d(x, 2, divisor_override=3) if False else f.dropout(x, 0.5, True), "eval()"),
     ],
 )  # fmt: skip
@@ -427,6 +433,19 @@ def test_a_number_behind_a_scale_that_is_not_read_is_an_immediate() -> None:
             return f.softmax(x, -1) * self.scale - 1.0
 
     assert [layer.op for layer in from_torch(Scaled(), (numbers(2, 4, 8),)).layers] == ["Softmax", "Mul"]
+
+
+def test_weighted_bags_are_one_layer() -> None:
+    class Weighted(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.bag = torch.nn.EmbeddingBag(9, 4, mode="sum")
+
+        def forward(self, i: Any, w: Any) -> Any:
+            return self.bag(i, per_sample_weights=w)
+
+    (layer,) = from_torch(Weighted(), (whole(9, 3, 5), numbers(3, 5))).layers
+    assert (layer.name, layer.op, len(layer.inputs)) == ("bag", "EmbeddingBag", 2)
 
 
 def test_rows_by_what_a_look_up_of_computed_places_finds() -> None:

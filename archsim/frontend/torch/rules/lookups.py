@@ -69,6 +69,8 @@ def _rows(call: BoundCall, source: str, indices: str, axis: int) -> str:
 
 def embedding_bag(call: BoundCall) -> str:
     """Sum, mean or maximum of the rows of each bag, where bags are of one size."""
+    if call.integer("padding_idx", -1) >= 0:
+        call.refuse("leaves rows out of its bags that are known at run time only")
     mode = call.integer("mode", 0)
     indices, offsets = call.tensor("indices"), call.value(call.tensor("offsets"))
     bags, size = call.shape[0], _bag_size(call, offsets.data, call.value(indices).elements)
