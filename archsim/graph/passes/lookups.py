@@ -30,7 +30,8 @@ def run(graph: Graph, options: PassOptions) -> Graph:
 def with_lookups(graph: Graph, stated: Mapping[str, str]) -> Graph:
     """The graph with a pattern for every look-up, each Gather of them as GatherRows.
 
-    ``stated``: pattern by node name, before any other. Raises ConfigError for a name that no look-up has and for text that is no pattern.
+    ``stated``: pattern by node name, before any other. Raises ConfigError for a name that no look-up has and for text
+    that is no pattern.
     """
     found: dict[str, GraphNode] = {}
     assumed: list[str] = []
