@@ -33,6 +33,7 @@ from tests.tools.layers import PART, small_chip
 from tests.tools.small_recommendation import WIDTH, written
 
 CASES = range(24)
+CHIPS = ("plain", "cached", "staged", "cores", "staged cores", "cached staged")
 
 
 def patterned(pick: random.Random, rows: int, count: int) -> str | tuple[int, ...]:
@@ -142,22 +143,22 @@ def test_law_42_look_ups_compute_the_model(case: int, cached: bool) -> None:
     run_graph(looked_up(case), a_chip(case, cached), "" if case % 3 == 0 else str(case), case)
 
 
-@pytest.mark.parametrize("chip", ["plain", "cached", "staged", "cores", "staged cores"])
+@pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("case", CASES)
 def test_law_42_bags_of_rows_compute_the_model(case: int, chip: str) -> None:
     """Law 42 with laws 38 and 43: rows that are pooled are read through the stream by the command that pools them, with
     a cache, through memories on the way, which one core has or several share, and under any legal mapping.
     """
-    found = further(a_chip(case, chip == "cached"), chip, case)
+    found = further(a_chip(case, "cached" in chip), chip, case)
     outcome = run_graph(pooled(case), found, "" if case % 3 == 0 else str(case), case)
     assert "EmbeddingBag" in outcome.operators and "GatherRows" not in outcome.operators
 
 
-@pytest.mark.parametrize("chip", ["plain", "cached", "staged", "cores", "staged cores"])
+@pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("case", range(8))
 def test_law_42_rows_are_cut_where_a_bag_has_no_room(case: int, chip: str) -> None:
-    """Law 42 with laws 38 and 43: of rows of which not all have room that a command pools at once parts are taken, and
-    by one core; where they have room none is cut.
+    """Law 42 with laws 38 and 43: where the rows that a command pools at once have no room, it takes a part of each,
+    and no other core takes the rest; where they have room none is cut.
     """
     bag, width = 30 + case, 8 + case % 3
     to = Writer(random.Random(case))
@@ -166,7 +167,7 @@ def test_law_42_rows_are_cut_where_a_bag_has_no_room(case: int, chip: str) -> No
     to.add(("ReduceSum", "ReduceMean", "ReduceMax")[case % 3], to.last, to.ints(1), keepdims=0)
     graph = to.graph()
     for room in (1 << 12, bag * width):
-        found = a_chip(case, chip == "cached")
+        found = a_chip(case, "cached" in chip)
         inner = replace(found.memories[1], capacity_bytes=room)
         found = further(replace(found, memories=(found.memories[0], inner, *found.memories[2:])), chip, case)
         compiled = compile_model(lower_graph(graph, batch=1, sha256="").workload, found, Options())
