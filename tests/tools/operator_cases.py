@@ -289,6 +289,8 @@ def unpacked(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Arr
         for place in range(count):
             found[place, row] = whole // 2 ** (bits * place) % 2**bits - 2 ** (bits - 1)
     return [found]
+
+
 def pooled(attributes: dict[str, Any], arrays: list[Array | None]) -> list[Array]:
     """Of each bag the rows that its indices say, times their weights, one after the other."""
     table, indices = np.moveaxis(np.asarray(arrays[0]), attributes.get("axis", 0), 0), np.asarray(arrays[1])
