@@ -16,16 +16,18 @@ from archsim.spec.architecture import Architecture
 from mapper.allocate.residency import Residency, plan_residency
 from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
 from mapper.cost.grid_cost import Costs
+from mapper.fusion.choose import chosen
 from mapper.fusion.forecast import forecast
+from mapper.fusion.members import FusedGroup, Fusion, fused
 from mapper.given.priced import price
 from mapper.given.stated import Stated, StatedError
 from mapper.groups.plan import GroupPlan, expanded, planned, spans_of, windowed
 from mapper.layer_solver import Solver, Work
 from mapper.lower.model import Mapped
 from mapper.lower.one_layer import lower_alone
-from mapper.options import Options
+from mapper.options import BEST, Options
 from mapper.overlap import Overlap
-from mapper.pressure import relieved
+from mapper.pressure import network_figure, relieved
 from mapper.problem import constraints
 from mapper.problem.array_axes import obeyed
 from mapper.problem.capacity import usable
@@ -46,14 +48,22 @@ class Layers:
     """Maps the layers of one workload to one chip."""
 
     def __init__(
-        self, workload: Workload, architecture: Architecture, dtypes: Mapping[str, str], options: Options
+        self,
+        workload: Workload,
+        architecture: Architecture,
+        dtypes: Mapping[str, str],
+        options: Options,
+        solver: Solver | None = None,
+        fusions: Sequence[Fusion] = (),
     ) -> None:
+        """``solver``: one that knows mappings already; ``fusions``: layers that run as groups."""
+        self.fusions = tuple(fusions)
         self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
         energies = mapped_energies(architecture)
         self.chip = ChipCosts(
             architecture, options.outer, energies.pj, standing_w=energies.standing_w, shares=options.network_shares
         )
-        self.solver = Solver(self.chip, dtypes, options)
+        self.solver = solver or Solver(self.chip, dtypes, options)
         self.groups = planned(options.given.groups, workload, architecture, dtypes)
         self.stated = Stated(workload, self.chip, dtypes, expanded(options.given, self.groups, workload))
         self.rules = {layer.name: self._rules(layer) for layer in workload.layers}
@@ -69,12 +79,34 @@ class Layers:
         try:
             found = self.mapped(frozenset())
             found = found if self.options.random else relieved(self, found)
+            found = self._with_groups(found) if self.options.schedule == BEST else found
         finally:
             self.solver.cache.save()
         if self.options.fences == "all":
             return found
         overlap = Overlap(self.workload, self.architecture, self.chip, self.dtypes)
         return replace(found, mappings=overlap.expected(found))
+
+    def _with_groups(self, mapped: Mapped) -> Mapped:
+        """The network with layers in groups where that is better by what is expected of it."""
+        if self.architecture.noc is not None or self.options.random or self.options.fences == "all":
+            return mapped
+        groups = chosen(self, mapped)
+        if not groups:
+            return mapped
+        fusions = [group.choice for group in groups]
+        other = Layers(self.workload, self.architecture, self.dtypes, self.options, self.solver, fusions)
+        found = relieved(other, other.mapped(frozenset()))
+        return found if network_figure(self, found) < network_figure(self, mapped) else mapped
+
+    @property
+    def objective(self) -> str:
+        """What is minimised."""
+        return self.options.objective
+
+    def searched_pass(self, problem: Problem) -> LayerMapping:
+        """The best mapping of a member's pass; raises MappingError where there is none."""
+        return self.solver.solve(problem, self.rules[problem.layer.name].on(problem.engine))
 
     def mapped(self, barred: Barred) -> Mapped:
         """The same where the tensors ``barred`` may not stay on chip, nor those that leave a layer too little room."""
@@ -83,14 +115,34 @@ class Layers:
             residency = self.residency(barred)
             self._prepare(residency)
             try:
-                pairs = [self._noted(index, residency) for index in each(indices, "mapping", "layers", self._name)]
+                groups = [self._fused(choice, residency) for choice in self.fusions]
+                known = {index: pair for group in groups for index, pair in self._members(group)}
+                pairs = [
+                    known.get(index) or self._noted(index, residency)
+                    for index in each(indices, "mapping", "layers", self._name)
+                ]
             except TooTightError as tight:
                 barred |= {tight.tensor}
                 continue
-            for plan in self.groups:
+            plans = sorted((*self.groups, *(group.plan for group in groups)), key=lambda plan: plan.first)
+            for plan in plans:
                 pairs[plan.first : plan.last + 1] = self._forecast(plan, pairs[plan.first : plan.last + 1])
             problems, mappings = zip(*pairs, strict=True) if pairs else ((), ())
-            return Mapped(residency, problems, mappings, barred, self.groups)
+            return Mapped(residency, problems, mappings, barred, tuple(plans))
+
+    def _fused(self, choice: Fusion, residency: Residency) -> FusedGroup:
+        """A group beside what stays on chip; raises TooTightError where that leaves it no room."""
+        try:
+            return fused(self, choice, residency)
+        except MappingError:
+            pinned = [found for index in choice.members for found in residency.at(index)]
+            pinned = [found for found in pinned if found.tensor not in self.fixed]
+            if not pinned:
+                raise
+            raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
+
+    def _members(self, group: FusedGroup) -> Iterator[tuple[int, Pair]]:
+        yield from zip(group.choice.members, zip(group.problems, group.mappings, strict=True), strict=True)
 
     def _forecast(
         self, plan: GroupPlan, members: Sequence[tuple[Problem | None, LayerMapping]]
@@ -122,8 +174,9 @@ class Layers:
             barred = frozenset(self.workload.tensors)
         elif self.architecture.noc is None:
             barred |= self._converted
-        barred |= windowed(self.groups)
-        spans = spans_of(self.groups)
+        made = (self.workload.layers[at].output.tensor for choice in self.fusions for at in choice.members[:-1])
+        barred |= windowed(self.groups) | frozenset(made)
+        spans = [*spans_of(self.groups), *((choice.members[0], choice.members[-1]) for choice in self.fusions)]
         return plan_residency(self.workload, self.architecture, self.dtypes, barred, self.stated.placed, spans)
 
     @cached_property
@@ -144,8 +197,9 @@ class Layers:
         return frozenset((*self.stated.placed, *(base_of(self.workload, name) for name in used)))
 
     def is_stated(self, index: int) -> bool:
-        """Whether a file states the mapping of a layer."""
-        return self.stated.has(self.workload.layers[index])
+        """Whether a file states the mapping of a layer, or it is in a group."""
+        grouped = any(index in choice.members for choice in self.fusions)
+        return grouped or self.stated.has(self.workload.layers[index])
 
     def map_layer(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
         """Problem and mapping of one layer; raises TooTightError where a tensor that stays on chip leaves no room."""
@@ -332,13 +386,17 @@ class Layers:
                 f"element: state dtypes.kv of the chip, or --dtype with kv={rows}"
             )
 
-    def problem(self, index: int, residency: Residency, engine: str) -> Problem:
-        """The layer as a mapping problem on ``engine``, beside what stays on chip."""
+    def problem(
+        self, index: int, residency: Residency, engine: str, windows: Mapping[str, str] | None = None
+    ) -> Problem:
+        """The layer as a mapping problem on ``engine``, beside what stays on chip; ``windows``: memories of tensors
+        that its group makes and reads, those of the groups that are stated unless given."""
         free, capacity = self._free(index, residency), {}
         for memory in self.architecture.memories:
             is_shared = memory.name in residency.capacity
             capacity[memory.name] = usable(memory, free[memory.name], memory.capacity_bytes, is_shared)
-        pinned = {found.tensor: found.memory for found in residency.at(index)} | self._windows(index)
+        pinned = {found.tensor: found.memory for found in residency.at(index)}
+        pinned |= self._windows(index) if windows is None else windows
         layer = self.workload.layers[index]
         made = build(layer, self.workload, self.architecture, self.dtypes, capacity, pinned, engine)
         return replace(made, external=self._external(index))

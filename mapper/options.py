@@ -17,6 +17,7 @@ from mapper.problem.element_scales import Numbers
 from mapper.problem.formats import is_apart
 
 OBJECTIVES = ("latency", "energy", "edp")
+LAYERS, BEST = "layers", "best"  # schedules: layers one by one, or in groups where that is better
 EXHAUSTIVE = "exhaustive"  # the mapping search that is taken unless another one is asked for
 Simulate = Callable[[Program], int]  # reference cycles of a Program on the chip that it was compiled for
 
@@ -49,7 +50,7 @@ class Options:
     mapping drawn at random instead of the best ('': the best), which no cache keeps; ``workers``: processes that
     search; ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``fences``:
     between layers, with ``all`` no tensor stays on chip but where that is stated; ``search``: the mapping search by
-    its name (``mapper.search.catalogue``), ``seed``: of what it draws.
+    its name (``mapper.search.catalogue``), ``seed``: of what it draws; ``schedule``: whether layers may run in groups.
     """
 
     objective: str = "latency"
@@ -66,6 +67,7 @@ class Options:
     simulate: Simulate | None = None
     search: str = EXHAUSTIVE
     seed: str = "0"
+    schedule: str = LAYERS
 
 
 def check_objective(objective: str) -> None:

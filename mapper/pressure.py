@@ -55,14 +55,14 @@ class NetworkMapper(Protocol):
 
 def relieved(layers: NetworkMapper, mapped: Mapped) -> Mapped:
     """The network with no more on chip than is worth it by the objective's figures."""
-    figure, tried = _figure(layers, mapped), {mapped.barred}
+    figure, tried = network_figure(layers, mapped), {mapped.barred}
     others = _others(layers, mapped)
     while (barred := next(others, None)) is not None:
         if barred in tried:
             continue
         tried.add(barred)
         other = layers.mapped(barred)
-        found = _figure(layers, other)
+        found = network_figure(layers, other)
         if found < figure * (1 - BAND):
             mapped, figure = other, found
             others = _others(layers, mapped)
@@ -112,7 +112,7 @@ def _fetches_again(layers: NetworkMapper, problem: Problem, mapping: LayerMappin
     return problem.layer.kind == "matmul" and bool(brought_again(problem, of_core(problem, mapping)))
 
 
-def _figure(layers: NetworkMapper, mapped: Mapped) -> float:
+def network_figure(layers: NetworkMapper, mapped: Mapped) -> float:
     """What the objective makes of a network."""
     pairs = [(p, m) for p, m in zip(mapped.problems, mapped.mappings, strict=True) if p is not None]
     cycles = float(sum(mapping.expected_cycles for _, mapping in pairs))

@@ -1,0 +1,262 @@
+"""A group of given layers and loops: what its members hold over passes, how each runs in a pass, and what it costs.
+
+A member's pass is a mapping problem of its own: the layer in the box of one pass, with windows, and what is held over
+passes, on chip already. Its loop tree is searched as any layer's is; of the room that windows and held tiles leave each
+member has an equal share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from archsim.base.errors import MappingError
+from archsim.ir.dtypes import size_bytes
+from archsim.ir.mapping import Keep, LayerMapping
+from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, TensorWindow
+from archsim.ir.workload import Layer, Workload
+from archsim.spec.architecture import Architecture
+from mapper.allocate.residency import Residency
+from mapper.allocate.rings import wanted
+from mapper.cost.chip_rates import ChipCosts
+from mapper.cost.grid_cost import Costs
+from mapper.fusion.candidates import Loops
+from mapper.given.priced import price
+from mapper.given.structure import faults
+from mapper.groups.plan import GroupPlan, planned
+from mapper.groups.ties import Tie, refuse, ties_of
+from mapper.groups.windows import WindowPlan, windows_of
+from mapper.problem.geometry import components, slot_sizes
+from mapper.problem.operands import ADDEND, OperandPlan, pad_bytes
+from mapper.problem.problem import Problem
+
+VECTOR = "vector"
+
+
+class PassMapper(Protocol):
+    """What knows the layers of a network and searches their mappings."""
+
+    @property
+    def workload(self) -> Workload:
+        """The network."""
+
+    @property
+    def architecture(self) -> Architecture:
+        """The chip."""
+
+    @property
+    def dtypes(self) -> Mapping[str, str]:
+        """By role."""
+
+    @property
+    def chip(self) -> ChipCosts:
+        """Its costs."""
+
+    def problem(
+        self, index: int, residency: Residency, engine: str, windows: Mapping[str, str] | None = None
+    ) -> Problem:
+        """A layer on an engine beside what stays on chip; ``windows``: memories of tensors that its group makes."""
+
+    def searched_pass(self, problem: Problem) -> LayerMapping:
+        """The best mapping of a member's pass; raises MappingError where there is none."""
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """A choice: the layers ``members`` as a group on their ``engines``, with ``loops`` over passes."""
+
+    members: range
+    engines: tuple[str, ...]
+    loops: Loops
+
+
+@dataclass(frozen=True)
+class FusedGroup:
+    """A group that fits: the problem, the whole loop tree and the costs of each member."""
+
+    choice: Fusion
+    plan: GroupPlan
+    problems: tuple[Problem, ...]
+    mappings: tuple[LayerMapping, ...]
+    costs: tuple[Costs, ...]
+
+
+class _Held(NamedTuple):
+    """A tile of an operand held over the shared loops from number ``depth`` on."""
+
+    operand: OperandPlan
+    depth: int
+    size_bytes: int
+    slots: int
+
+
+def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGroup:
+    """The group beside what stays on chip; raises MappingError where it is none or does not fit."""
+    network, chip, members, engines = layers.workload, layers.architecture, choice.members, choice.engines
+    parts = [network.layers[index] for index in members]
+    plan = _grouped(layers, parts, engines, choice.loops)
+    free = residency.free_beside(members, chip)
+    windows = {window.tensor.name: window.window.level for window in plan.windows}
+    problems = tuple(
+        layers.problem(index, residency, engine, windows) for index, engine in zip(members, engines, strict=True)
+    )
+    held = [list(_held(problem, plan.ties[problem.layer.name])) for problem in problems]
+    plan = replace(plan, group=replace(plan.group, shared=tuple(_shared(plan, problems, held))))
+    room = _room(free, plan.windows, held)
+    passes = [
+        _in_a_pass(problem, plan.ties[problem.layer.name], own, _shares(room, problems, problem))
+        for problem, own in zip(problems, held, strict=True)
+    ]
+    own = [
+        _without(layers.searched_pass(each), [hold.operand.name for hold in holding], problem.layer.name)
+        for each, problem, holding in zip(passes, problems, held, strict=True)
+    ]
+    whole = tuple(plan.whole(mapping, layer) for mapping, layer in zip(own, parts, strict=True))
+    memories = tuple(memory.name for memory in chip.memories)
+    for problem, mapping in zip(problems, whole, strict=True):
+        fault = next(faults(problem, mapping, memories), None)
+        if fault is not None:
+            raise MappingError(fault.text)
+    _check_room(chip, free, plan.windows, problems, whole)
+    costs = tuple(price(p, mapping, layers.chip, layers.dtypes) for p, mapping in zip(problems, whole, strict=True))
+    return FusedGroup(choice, plan, problems, whole, costs)
+
+
+def _grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[str], loops: Loops) -> GroupPlan:
+    """The group with its windows, and each member as far ahead as its readers need, and a pass more where another
+    engine reads what it makes."""
+    network, chip = layers.workload, layers.architecture
+    last, level = parts[-1], chip.inner("inputs").name
+    shared = tuple(SharedLoop(last.name, dim, tile) for dim, tile in loops)
+    bare = tuple(TensorWindow(layer.output.tensor, level, 1) for layer in parts[:-1])
+    name = f"{parts[0].name}..{last.name}"
+    group = Group(name, tuple(Member(layer.name) for layer in parts), shared, bare)
+    ties = ties_of(group, parts)
+    found = windows_of(group, parts, network.tensors, ties, *_stored(layers))
+    makers = {window.maker: window for window in found}
+    kind = dict(zip((layer.name for layer in parts), engines, strict=True))
+    ahead = _ahead(group, [makers[layer.name] for layer in parts[:-1]], kind)
+    slots = {
+        window.tensor.name: max(ahead[window.maker] - ahead[reader] for reader, _ in window.readers) - window.lead + 1
+        for window in makers.values()
+    }
+    members = tuple(Member(layer.name, ahead[layer.name]) for layer in parts)
+    windows = tuple(replace(window, slots=slots[window.tensor]) for window in bare)
+    (plan,) = planned((replace(group, members=members, windows=windows),), network, chip, layers.dtypes)
+    return plan
+
+
+def _ahead(group: Group, windows: Sequence[WindowPlan], kind: Mapping[str, str]) -> dict[str, int]:
+    """By how many passes each member is ahead: as far as its readers need, and a pass more of those on another engine
+    than the vector unit, which writes it; of one that the vector unit reads exactly as far. ``windows``: in order."""
+    ahead = dict.fromkeys(kind, 0)
+    for _ in range(len(kind)):
+        before = dict(ahead)
+        for window in reversed(windows):
+            lanes = [VECTOR if operand == ADDEND else kind[reader] for reader, operand in window.readers]
+            if len(set(lanes)) < len(lanes):
+                refuse(group, f"two members read '{window.tensor.name}' on one engine")
+            readers = [(reader, lane == VECTOR) for (reader, _), lane in zip(window.readers, lanes, strict=True)]
+            least = max(ahead[reader] + window.lead + (not own) for reader, own in readers)
+            ahead[window.maker] = max(ahead[window.maker], least)
+            ahead |= {reader: ahead[window.maker] - window.lead for reader, own in readers if own}
+        if ahead == before:
+            break
+    return ahead
+
+
+def _stored(layers: PassMapper) -> tuple[int, int]:
+    return size_bytes(layers.dtypes["inputs"]), pad_bytes(layers.architecture.inner("inputs"), "inputs")
+
+
+def _held(problem: Problem, ties: Sequence[Tie]) -> Iterator[_Held]:
+    """Operands that inner loops do not move: they come in once above these."""
+    for plan in problem.loads:
+        moving = [number + 1 for number, tie in enumerate(ties) if tie.dim in plan.dims]
+        depth = max(moving, default=0)
+        if depth == len(ties) or plan.beyond or plan.is_stage or plan.follows:
+            continue
+        tiles = {**problem.dims, **{tie.dim: tie.tile for tie in ties[:depth]}}
+        parts = components(plan.axes, plan.shape, problem.layer.dims)
+        size = plan.element_bytes
+        for each in slot_sizes(parts, tiles):
+            size *= each
+        yield _Held(plan, depth, size, 2 if depth else 1)
+
+
+def _shared(
+    plan: GroupPlan, problems: Sequence[Problem], held: Sequence[Sequence[_Held]]
+) -> Iterator[SharedLoop | SharedKeep]:
+    for number, loop in enumerate((*plan.group.loops, None)):
+        for problem, own in zip(problems, held, strict=True):
+            for hold in own:
+                if hold.depth == number:
+                    yield SharedKeep(problem.layer.name, hold.operand.operand, hold.operand.level, hold.slots)
+        if loop is not None:
+            yield loop
+
+
+def _room(free: Mapping[str, int], windows: Sequence[WindowPlan], held: Sequence[Sequence[_Held]]) -> dict[str, int]:
+    """Bytes that are left for the tiles of a pass; raises MappingError where there are none."""
+    room = dict(free)
+    for window in windows:
+        room[window.window.level] -= window.span or window.slot_bytes * window.window.slots
+    for hold in (hold for own in held for hold in own):
+        room[hold.operand.level] -= hold.size_bytes * hold.slots
+    for name, left in room.items():
+        if left <= 0:
+            raise MappingError(f"windows and what is held over passes leave no room in '{name}'")
+    return room
+
+
+def _shares(room: Mapping[str, int], problems: Sequence[Problem], own: Problem) -> dict[str, int]:
+    """The part of it that a member has, of each memory that it uses."""
+    return {
+        name: left // max(1, sum(any(plan.level == name for plan in each.operands) for each in problems))
+        for name, left in room.items()
+    }
+
+
+def _in_a_pass(problem: Problem, ties: Sequence[Tie], held: Sequence[_Held], room: Mapping[str, int]) -> Problem:
+    names = {hold.operand.name for hold in held}
+    operands = tuple(replace(plan, resident=plan.resident or plan.name in names) for plan in problem.operands)
+    dims = {**problem.dims, **{tie.dim: tie.tile for tie in ties}}
+    capacity = {name: min(size, room.get(name, size)) for name, size in problem.capacity.items()}
+    return replace(problem, operands=operands, dims=dims, capacity=capacity)
+
+
+def _without(mapping: LayerMapping, held: Sequence[str], layer: str) -> LayerMapping:
+    """A pass's mapping without the Keeps of what is held over passes."""
+    gone = [at for at, node in enumerate(mapping.nodes) if isinstance(node, Keep) and node.operand in held]
+    nodes = tuple(
+        replace(node, reserve_at=node.reserve_at - sum(other < node.reserve_at for other in gone))
+        if isinstance(node, Keep)
+        else node
+        for at, node in enumerate(mapping.nodes)
+        if at not in gone
+    )
+    resident = tuple(name for name in mapping.resident if name not in held)
+    return replace(mapping, layer=layer, nodes=nodes, resident=resident)
+
+
+def _check_room(
+    chip: Architecture,
+    free: Mapping[str, int],
+    windows: Sequence[WindowPlan],
+    problems: Sequence[Problem],
+    whole: Sequence[LayerMapping],
+) -> None:
+    """Raise MappingError where windows and rings of all members do not fit together."""
+    need: dict[str, int] = {}
+    for window in windows:
+        need[window.window.level] = need.get(window.window.level, 0) + (
+            window.span or window.slot_bytes * window.window.slots
+        )
+    for problem, mapping in zip(problems, whole, strict=True):
+        for slot in wanted(problem, mapping):
+            word = chip.memory(slot.memory).word_bytes
+            need[slot.memory] = need.get(slot.memory, 0) + -(-slot.size_bytes // word) * word
+    for name, size in need.items():
+        if size > free[name]:
+            raise MappingError(f"'{name}' overflows: needs {size:,} bytes")
