@@ -66,6 +66,7 @@ def run(
     ] = None,
     workers: opt.WorkersOption = 1,
     search: opt.SearchOption = "exhaustive",
+    schedule: opt.ScheduleOption = opt.ScheduleChoice.LAYERS,
     no_net: opt.NetOption = False,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
@@ -82,7 +83,7 @@ def run(
     job = opt.JobOptions(
         model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache, seed=seed,
         on_unsupported=on_unsupported, fidelity=fidelity, warm=warm, repeat=repeat, lookups=lookups,
-        parameter=parameter, mapping=mapping, refine=refine, workers=workers, search=search,
+        parameter=parameter, mapping=mapping, refine=refine, workers=workers, search=search, schedule=schedule,
         net=not (no_net or is_scenario(model)),
     ).job()  # fmt: skip
     if is_scenario(model):
@@ -126,6 +127,7 @@ def map_(
     mapping: opt.MappingOption = None,
     workers: opt.WorkersOption = 1,
     search: opt.SearchOption = "exhaustive",
+    schedule: opt.ScheduleOption = opt.ScheduleChoice.LAYERS,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what a search draws at random.")] = 0,
     explain: Annotated[
         str | None, typer.Option(metavar="LAYER", help="What bounds a layer, what came second, what would help it.")
@@ -156,7 +158,7 @@ def map_(
         job = opt.JobOptions(
             model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache,
             seed=seed, on_unsupported=on_unsupported, lookups=lookups, parameter=parameter, mapping=mapping,
-            workers=workers, search=search, net=not (no_net or gap or explain is not None),
+            workers=workers, search=search, schedule=schedule, net=not (no_net or gap or explain is not None),
         ).job()  # fmt: skip
         if census:
             put(_census(job, format_))
@@ -235,6 +237,7 @@ def asm(
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     search: opt.SearchOption = "exhaustive",
+    schedule: opt.ScheduleOption = opt.ScheduleChoice.LAYERS,
     no_net: opt.NetOption = False,
     numbers: Annotated[
         bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
@@ -251,7 +254,7 @@ def asm(
         job = opt.JobOptions(
             model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache,
             on_unsupported=on_unsupported, lookups=lookups, parameter=parameter, mapping=mapping, search=search,
-            net=not no_net,
+            schedule=schedule, net=not no_net,
         ).job()  # fmt: skip
         job = settled(job, say)
         program = with_numbers(job, say) if numbers else build(job, say).program
@@ -287,6 +290,7 @@ def verify(
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     search: opt.SearchOption = "exhaustive",
+    schedule: opt.ScheduleOption = opt.ScheduleChoice.LAYERS,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
@@ -297,7 +301,7 @@ def verify(
     with work(limit_memory) as say:
         job = opt.JobOptions(
             model=model, on=on, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache, seed=seed,
-            lookups=lookups, parameter=parameter, mapping=mapping, search=search,
+            lookups=lookups, parameter=parameter, mapping=mapping, search=search, schedule=schedule,
         ).job()  # fmt: skip
         asked = ask(job, layers, interleavings, numbers.value, inputs, against)
         outcome = verified(asked, say)

@@ -48,6 +48,13 @@ class FidelityChoice(StrEnum):
     FAST = "fast"
 
 
+class ScheduleChoice(StrEnum):
+    """Whether layers run one by one, or some of them together."""
+
+    LAYERS = "layers"
+    BEST = "best"
+
+
 class RepeatChoice(StrEnum):
     """Whether all is simulated, or of what is equal only a part."""
 
@@ -155,6 +162,13 @@ WorkersOption = Annotated[
 SearchOption = Annotated[
     str, typer.Option("--search", metavar="NAME", help="How mappings are searched: a name of 'show searches'.")
 ]
+ScheduleOption = Annotated[
+    ScheduleChoice,
+    typer.Option(
+        help="layers: one by one; best: layers in a row share passes over tiles where that is expected to be better "
+        "(chips of one core)."
+    ),
+]
 NetOption = Annotated[
     bool, typer.Option("--no-net", help="Take the ranking's mappings; else those of all objectives are simulated once.")
 ]
@@ -194,6 +208,7 @@ class JobOptions:
     refine: int | None = None
     workers: int = 1
     search: str = "exhaustive"
+    schedule: ScheduleChoice = ScheduleChoice.LAYERS
     net: bool = False
 
     def job(self) -> Job:
@@ -223,5 +238,6 @@ class JobOptions:
             refine=self.refine or 0,
             workers=self.workers,
             search=self.search,
+            schedule=self.schedule.value,
             net=self.net,
         )

@@ -120,6 +120,7 @@ def run(
     parameters: Mapping[str, int | float | str] | None = None,
     search: str = "exhaustive",
     net: bool = True,
+    schedule: str = "layers",
 ) -> RunResult:
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 
@@ -136,7 +137,8 @@ def run(
     the simulator may rank (0: the analytic best is taken). ``workers``: processes that search. ``parameters``: of a
     workload file, e.g. ``{"seq": 128}``; of a Workload they were stated when it was loaded. ``search``: the mapping
     search by its name; what it draws follows from ``seed``. ``net``: the mappings that other objectives find are
-    simulated too, once, and the best are kept. Raises the children of ArchsimError.
+    simulated too, once, and the best are kept. ``schedule``: layers | best (layers in a row run as groups where that is
+    expected to be better). Raises the children of ArchsimError.
     """
     _check_model(model)
     job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
@@ -145,6 +147,7 @@ def run(
     job = replace(
         job, mapping=None if mapping is None else Path(mapping), refine=refine, workers=workers, search=search, net=net
     )
+    job = replace(job, schedule=schedule)
     done = execute(job)
     return done.explained(job) if why else done
 

@@ -22,7 +22,7 @@ from mapper.allocate.rings import wanted
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid_cost import Costs
 from mapper.fusion.candidates import Loops
-from mapper.given.priced import price
+from mapper.given.priced import CELL, price
 from mapper.given.structure import faults
 from mapper.groups.plan import GroupPlan, planned
 from mapper.groups.ties import Tie, refuse, ties_of
@@ -120,7 +120,8 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
             raise MappingError(fault.text)
     _check_room(chip, free, plan.windows, problems, whole)
     costs = tuple(price(p, mapping, layers.chip, layers.dtypes) for p, mapping in zip(problems, whole, strict=True))
-    return FusedGroup(choice, plan, problems, whole, costs)
+    told = tuple(replace(each, bound_cycles=int(of.bound[CELL])) for each, of in zip(whole, costs, strict=True))
+    return FusedGroup(choice, plan, problems, told, costs)
 
 
 def _grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[str], loops: Loops) -> GroupPlan:

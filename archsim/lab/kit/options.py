@@ -19,6 +19,7 @@ from archsim.report.generation.words import SCHEMA as GENERATION
 
 MOST_DIGITS = 18  # of a whole number
 OBJECTIVES = ("latency", "energy", "edp")
+SCHEDULES = ("layers", "best")
 
 _ROLES = {
     "w": ("weights",),
@@ -158,6 +159,13 @@ def check_objective(objective: str) -> str:
             f"objective: found '{objective}'{nearest(objective, OBJECTIVES)}; allowed {', '.join(OBJECTIVES)}"
         )
     return objective
+
+
+def check_schedule(schedule: str) -> str:
+    """``schedule`` itself; raises ConfigError when it is not one of SCHEDULES."""
+    if schedule not in SCHEDULES:
+        raise ConfigError(f"schedule: found '{schedule}'{nearest(schedule, SCHEDULES)}; allowed {', '.join(SCHEDULES)}")
+    return schedule
 
 
 @dataclass(frozen=True, slots=True)

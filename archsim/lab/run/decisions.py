@@ -13,7 +13,7 @@ from typing import cast
 from archsim.base import entries
 from archsim.base.caches import code_sha256, folder
 from archsim.base.registry import plugins_sha256
-from archsim.ir.result_parts import IN_TURN, Net
+from archsim.ir.result_parts import IN_TURN, LAYERS, Net
 from archsim.lab.run.job import CompileRequest, Job
 from archsim.spec.architecture import Architecture
 from mapper.search.mapping_cache import MACHINE, SOURCES, digest
@@ -32,7 +32,7 @@ class Decisions:
             workload.layers, sorted(workload.tensors.items()), architecture.sha256,
             code_sha256((*SOURCES, *MACHINE)), plugins_sha256(),
             job.objective, job.fidelity, job.repeat, sorted((options.dtypes or {}).items()),
-            sorted(options.numbers.items()),
+            sorted(options.numbers.items()), options.schedule,
         ]  # fmt: skip
         self._path: Path | None = root / KIND / f"{digest(question)[:32]}.json" if root is not None else None
 
@@ -72,4 +72,4 @@ def _is_net(found: dict[str, object]) -> bool:
     from mapper.options import OBJECTIVES
 
     tried = found["tried"]
-    return isinstance(tried, dict) and found["kept"] in tried and set(tried) <= {*OBJECTIVES, IN_TURN}
+    return isinstance(tried, dict) and found["kept"] in tried and set(tried) <= {*OBJECTIVES, LAYERS, IN_TURN}

@@ -14,7 +14,7 @@ from archsim.ir.activity import to_cycles
 from archsim.ir.check.mapping import check_mapping
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
-from archsim.ir.result_parts import IN_TURN, RunOptions
+from archsim.ir.result_parts import IN_TURN, LAYERS, RunOptions
 from archsim.ir.workload import Workload
 from archsim.lab.kit import options
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
@@ -48,17 +48,18 @@ def quiet(_: str) -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed;
-    ``batch`` None = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors;
-    ``fidelity`` of DRAM and network, None = the chip's as far as it is affordable; ``warm``: runs, of which the last
-    gives the throughput; ``repeat``: exact, or steady: equal ones of these runs (see repetition), without ``warm``
-    equal blocks of layers (see replay_blocks), are not simulated again, or auto: steady where that spares half of the
-    layers of a single run, of which many MACs, and no mapping file is stated; ``lookups``: access patterns of nodes
-    that look rows up, by name; ``parameters``: of the model, by name; ``mapping``: a mapping file whose layers
-    are taken instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic
-    best is taken); ``workers``: processes that search; ``search``: the mapping search by its name, which draws by
-    ``seed``; ``net``: what other objectives find is simulated too, and the best is kept (``archsim.lab.run.net``);
-    ``kept``: whose mappings are taken, where those of the objective are not: another one's, or ``in turn``.
+    """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed; ``batch`` None
+    = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors; ``fidelity`` of DRAM and
+    network, None = the chip's as far as it is affordable; ``warm``: runs, of which the last gives the throughput;
+    ``repeat``: exact, or steady: equal ones of these runs (see repetition), without ``warm`` equal blocks of
+    layers (see replay_blocks), are not simulated again, or auto: steady where that spares half of the layers of a
+    single run, of which many MACs, and no mapping file is stated; ``lookups``: access patterns of nodes that look
+    rows up, by name; ``parameters``: of the model, by name; ``mapping``: a mapping file whose layers are taken
+    instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic best is
+    taken); ``workers``: processes that search; ``search``: the mapping search by its name, which draws by
+    ``seed``; ``schedule``: layers, or best, which has groups of them too; ``net``: what other objectives find is
+    simulated too, and the best is kept (``archsim.lab.run.net``); ``kept``: whose mappings are taken, where those
+    of the objective are not: another one's, or ``in turn``.
     """
 
     model: ModelLike
@@ -79,6 +80,7 @@ class Job:
     refine: int = 0
     workers: int = 1
     search: str = "exhaustive"
+    schedule: str = "layers"
     net: bool = False
     kept: str = ""
 
@@ -138,6 +140,8 @@ class BuiltJob:
             found["refine"] = job.refine
         if job.search != Job.search:
             found["search"] = job.search
+        if job.schedule != Job.schedule:
+            found["schedule"] = job.schedule
         if job.lookups:
             found["lookups"] = dict(sorted(job.lookups.items()))
         if job.parameters:
@@ -237,10 +241,12 @@ class CompileRequest:
         return replace(self, options=replace(self.options, given=given, fences=mapping.fences))
 
     def by(self, kept: str) -> CompileRequest:
-        """The same where the mappings of another objective are taken, or each layer's by itself ``in turn``; '' as it
-        is."""
+        """The same where the mappings of another objective are taken, layers run one by one (``layers``) or each by
+        itself ``in turn``; '' as it is."""
         if kept == IN_TURN:
             return replace(self, options=replace(self.options, fences="all"))
+        if kept == LAYERS:
+            return replace(self, options=replace(self.options, schedule=LAYERS))
         return replace(self, options=replace(self.options, objective=kept)) if kept else self
 
     def without(self, left_out: Sequence[LeftOut]) -> CompileRequest:
@@ -267,6 +273,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
     from mapper.compile import Options, formatted, resolve_dtypes
 
     objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
+    options.check_schedule(job.schedule)
     _check_mappable(job, architecture)
     say("reading the model")
     workload = formatted(load_workload(job), architecture, dtypes)
@@ -275,7 +282,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
     asked = Options(
         objective, dtypes, folder(), outer_rates(architecture), network_shares(architecture), numbers=job.numbers,
         workers=job.workers, refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
-        search=job.search, seed=str(job.seed),
+        search=job.search, seed=str(job.seed), schedule=job.schedule,
     )  # fmt: skip
     if job.mapping is None:
         return CompileRequest(workload, asked).by(job.kept)
@@ -379,6 +386,7 @@ def read_program(job: Job) -> tuple[Program, str]:
         "mapping",
         "refine",
         "search",
+        "schedule",
     ):
         if getattr(job, name) != getattr(plain, name):
             flag = "--" + FLAGS.get(name, name.replace("_", "-"))

@@ -1,7 +1,8 @@
 """The net under the ranking: what every objective finds is simulated, and the best by the objective asked for is kept.
 
 Mappings are ranked by forecasts. So where they are searched, the network is simulated with those of each objective, and
-another objective's are taken where they are better by more than ``BAND``. By latency, a network that takes longer than
+another objective's are taken where they are better by more than ``BAND``. Where layers may run in groups, the network
+without any is one more. By latency, a network that takes longer than
 its layers one by one, each as a network of one layer, is also run so: layer after layer, with fences between all. What
 was kept is remembered with the figures that it was kept by, so that a later run of the same network tries nothing.
 """
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from archsim.ir.activity import to_cycles
 from archsim.ir.result import Result
-from archsim.ir.result_parts import IN_TURN, Net, Tried
+from archsim.ir.result_parts import IN_TURN, LAYERS, Net, Tried
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
 from archsim.lab.run.decisions import Decisions
 from archsim.lab.run.fidelity import affordable
@@ -85,6 +86,8 @@ class _Trial:
         own = self.job.objective
         for name in (own, *(other for other in OBJECTIVES if other != own)):
             self._try(name)
+        if self.asked.options.schedule != LAYERS:
+            self._try(LAYERS)
         alone = alone_cycles(self.job, self.architecture, self.asked, self.say)
         if own == "latency" and self._is_worse(self._kept[2].cycles_total, alone):
             self._try(IN_TURN)
@@ -102,7 +105,7 @@ class _Trial:
         built = compiled(self.job, self.architecture, self.asked.by(name))
         assert built.mapping is not None
         shown = [(layer.unit, layer.nodes, layer.resident) for layer in built.mapping.layers]
-        content = shown, built.mapping.placements, built.mapping.fences
+        content = shown, built.mapping.placements, built.mapping.fences, built.mapping.groups
         same = next((tried for known, tried in self._known if known == content), None)
         if same is not None:
             self.tried[name] = same

@@ -7,7 +7,7 @@ from typing import Any
 
 from archsim.ir.figure_table import FIGURES
 from archsim.ir.result import single_layers
-from archsim.ir.result_parts import IN_TURN
+from archsim.ir.result_parts import IN_TURN, LAYERS
 from archsim.report.kit.causes import bound_label, cause, waiting
 from archsim.report.kit.number_format import count, counted, percent, si
 from archsim.report.run.headline import busiest_memory
@@ -121,7 +121,8 @@ def _net(summary: Mapping[str, Any]) -> str:
     if not found or found["kept"] == asked:
         return ""
     kept, own = (found["tried"][name] for name in (found["kept"], asked))
-    whose = "each layer by itself, in turn" if found["kept"] == IN_TURN else f"the mappings for {found['kept']}"
+    apart = {IN_TURN: "each layer by itself, in turn", LAYERS: "layers one by one"}
+    whose = apart.get(found["kept"], f"the mappings for {found['kept']}")
     return (
         f"Shown are {whose}, which the simulator found better than those for {asked}: {count(kept['cycles'])} cycles "
         f"and {si(kept['energy_j'], 'J')} in place of {count(own['cycles'])} and {si(own['energy_j'], 'J')}."
