@@ -91,10 +91,9 @@ class Layers:
         """The network with layers in groups where that is better by what is expected of it."""
         if self.architecture.noc is not None or self.options.random or self.options.fences == "all":
             return mapped
-        groups = chosen(self, mapped)
-        if not groups:
+        fusions = chosen(self, mapped)
+        if not fusions:
             return mapped
-        fusions = [group.choice for group in groups]
         other = Layers(self.workload, self.architecture, self.dtypes, self.options, self.solver, fusions)
         found = relieved(other, other.mapped(frozenset()))
         return found if network_figure(self, found) < network_figure(self, mapped) else mapped
