@@ -123,6 +123,9 @@ class Layers:
             except TooTightError as tight:
                 barred |= {tight.tensor}
                 continue
+            except UnfusedError as error:
+                self.fusions = tuple(choice for choice in self.fusions if choice != error.choice)
+                continue
             plans = sorted((*self.groups, *(group.plan for group in groups)), key=lambda plan: plan.first)
             for plan in plans:
                 pairs[plan.first : plan.last + 1] = self._forecast(plan, pairs[plan.first : plan.last + 1])
@@ -130,14 +133,15 @@ class Layers:
             return Mapped(residency, problems, mappings, barred, tuple(plans))
 
     def _fused(self, choice: Fusion, residency: Residency) -> FusedGroup:
-        """A group beside what stays on chip; raises TooTightError where that leaves it no room."""
+        """A group beside what stays on chip; raises TooTightError where that leaves it no room, UnfusedError where it
+        is none in any."""
         try:
             return fused(self, choice, residency)
         except MappingError:
             pinned = [found for index in choice.members for found in residency.at(index)]
             pinned = [found for found in pinned if found.tensor not in self.fixed]
             if not pinned:
-                raise
+                raise UnfusedError(choice) from None
             raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
 
     def _members(self, group: FusedGroup) -> Iterator[tuple[int, Pair]]:
@@ -416,6 +420,14 @@ class Layers:
         plan = next((plan for plan in self.groups if plan.first <= index <= plan.last), None)
         beside = range(plan.first, plan.last + 1) if plan is not None else (index,)
         return residency.free_beside(beside, self.architecture)
+
+
+class UnfusedError(Exception):
+    """The layers of a ``choice`` cannot run as a group after all."""
+
+    def __init__(self, choice: Fusion) -> None:
+        super().__init__(choice)
+        self.choice = choice
 
 
 class TooTightError(Exception):

@@ -9,7 +9,7 @@ from archsim.ir.workload import Layer, Workload
 from mapper.problem.packed import base_of
 
 MOST_MEMBERS = 4
-OUTERMOST = 2  # rows of a result that are looped over
+OUTERMOST = 3  # rows of a result that are looped over
 MOST_TILES = 4  # of a loop that are tried: what follows from halving the largest
 Loops = tuple[tuple[str, int], ...]  # dim and tile of each shared loop, outermost first
 
@@ -44,7 +44,7 @@ def _readers(workload: Workload, name: str) -> list[int]:
 
 
 def shared_loops(last: Layer) -> Iterator[Loops]:
-    """Loops over dims of the last member's result that are rows: over one of the outermost two, over both."""
+    """Loops over dims of the last member's result that are rows: over one of the outermost ones, over two in a row."""
     dims = [dim for axis in last.output.axes for dim, _ in axis.terms if last.dims[dim] > 1 and dim not in last.n]
     for dim in dims[:OUTERMOST]:
         for tile in tiles(last.dims[dim]):

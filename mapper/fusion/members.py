@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from archsim.base.errors import MappingError
 from archsim.ir.dtypes import size_bytes
-from archsim.ir.mapping import Keep, LayerMapping
+from archsim.ir.mapping import Keep, LayerMapping, MapNode
 from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, TensorWindow
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
@@ -109,7 +109,7 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
         for problem, own in zip(problems, held, strict=True)
     ]
     own = [
-        _without(layers.searched_pass(each), [hold.operand.name for hold in holding], problem.layer.name)
+        _own(layers.searched_pass(each), problem, plan.ties[problem.layer.name], holding)
         for each, problem, holding in zip(passes, problems, held, strict=True)
     ]
     whole = tuple(plan.whole(mapping, layer) for mapping, layer in zip(own, parts, strict=True))
@@ -227,18 +227,39 @@ def _in_a_pass(problem: Problem, ties: Sequence[Tie], held: Sequence[_Held], roo
     return replace(problem, operands=operands, dims=dims, capacity=capacity)
 
 
-def _without(mapping: LayerMapping, held: Sequence[str], layer: str) -> LayerMapping:
-    """A pass's mapping without the Keeps of what is held over passes."""
-    gone = [at for at, node in enumerate(mapping.nodes) if isinstance(node, Keep) and node.operand in held]
+def _own(mapping: LayerMapping, problem: Problem, ties: Sequence[Tie], held: Sequence[_Held]) -> LayerMapping:
+    """A pass's mapping as a member has it: without the Keeps of what is held over passes, in tiles of which a pass has
+    a whole number."""
+    names = [hold.operand.name for hold in held]
+    strips = {tie.dim: tie.tile for tie in ties}
+    whole = [_divided(node, strips, problem.layer.dims) for node in mapping.nodes]
+    stays = [not _is_shared(node, names, strips) for node in whole]
+    before = [stays[:at].count(False) for at in range(len(stays) + 1)]  # nodes left out before each place
     nodes = tuple(
-        replace(node, reserve_at=node.reserve_at - sum(other < node.reserve_at for other in gone))
-        if isinstance(node, Keep)
-        else node
-        for at, node in enumerate(mapping.nodes)
-        if at not in gone
+        replace(node, reserve_at=node.reserve_at - before[node.reserve_at]) if isinstance(node, Keep) else node
+        for node, stay in zip(whole, stays, strict=True)
+        if stay
     )
-    resident = tuple(name for name in mapping.resident if name not in held)
-    return replace(mapping, layer=layer, nodes=nodes, resident=resident)
+    resident = tuple(name for name in mapping.resident if name not in names)
+    return replace(mapping, layer=problem.layer.name, nodes=nodes, resident=resident)
+
+
+def _is_shared(node: MapNode, held: Sequence[str], strips: Mapping[str, int]) -> bool:
+    """Whether the group has it: the Keep of what is held over passes, a loop over one pass."""
+    if isinstance(node, Keep):
+        return node.operand in held
+    return strips.get(node.dim) == node.tile
+
+
+def _divided(node: MapNode, strips: Mapping[str, int], dims: Mapping[str, int]) -> MapNode:
+    """A loop over a dim of passes with the largest tile up to its own that divides a pass; with all of a pass where the
+    last one is shorter."""
+    if isinstance(node, Keep) or node.dim not in strips:
+        return node
+    strip = strips[node.dim]
+    if dims[node.dim] % strip:
+        return replace(node, tile=strip)
+    return replace(node, tile=max(size for size in range(1, node.tile + 1) if strip % size == 0))
 
 
 def _check_room(
