@@ -15,7 +15,7 @@ from archsim.spec.architecture import Architecture
 from mapper.groups.ties import Ties, refuse, ties_of
 from mapper.groups.windows import WindowPlan, windows_of
 from mapper.options import Given
-from mapper.problem.operands import pad_bytes
+from mapper.problem.operands import pad_bytes, port_role
 from mapper.problem.packed import base_of
 
 
@@ -142,17 +142,25 @@ def _planned(
     )
     plan = GroupPlan(group, first, first + len(layers) - 1, ties, windows)
     for window in windows:
-        _check(plan, window, layers, workload, inner.name)
+        _check_place(plan, window, layers, architecture)
+        _check(plan, window, layers, workload)
     if plan.ahead(layers[-1].name):
         refuse(group, f"its last member, '{layers[-1].name}', is ahead of itself; allowed 0")
     return plan
 
 
-def _check(plan: GroupPlan, window: WindowPlan, layers: Sequence[Layer], workload: Workload, inner: str) -> None:
-    """Raise GroupError where a tensor cannot lie in its window."""
+def _check_place(plan: GroupPlan, window: WindowPlan, layers: Sequence[Layer], architecture: Architecture) -> None:
+    """Raise GroupError where the units that make and read a tensor do not do so in the memory of its window."""
+    name, operands = window.tensor.name, [op for layer in layers for op in (*layer.inputs, layer.output)]
+    inner = {architecture.inner(port_role(op)).name for op in operands if op.tensor == name}
+    if inner != {window.window.level}:
+        where = " and ".join(f"'{each}'" for each in sorted(inner))
+        refuse(plan.group, f"a window of '{name}' in '{window.window.level}'; its layers make and read it in {where}")
+
+
+def _check(plan: GroupPlan, window: WindowPlan, layers: Sequence[Layer], workload: Workload) -> None:
+    """Raise GroupError where a tensor cannot lie in a window."""
     group, name = plan.group, window.tensor.name
-    if window.window.level != inner:
-        refuse(group, f"a window of '{name}' in '{window.window.level}'; allowed '{inner}', where units read it")
     if window.tensor.kind != "activation" or window.tensor.view is not None or _views(workload, name):
         refuse(group, f"a window of '{name}', which is an output, or other tensors are views of it")
     outside = [
