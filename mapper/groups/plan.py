@@ -32,7 +32,7 @@ class GroupPlan:
     @property
     def trips(self) -> tuple[int, ...]:
         """Of the shared loops, outermost first."""
-        return self.windows[0].trips
+        return self.windows[-1].trips
 
     @property
     def deepest(self) -> int:
@@ -137,6 +137,9 @@ def _planned(
         refuse(group, f"{len(group.loops)} shared loops; allowed 1 or 2")
     ties = ties_of(group, layers)
     inner = architecture.inner("inputs")
+    outer = architecture.inner("outputs").name
+    if outer != inner.name:
+        refuse(group, f"'{inner.name}' keeps inputs and '{outer}' outputs; allowed chips where one memory keeps both")
     windows = tuple(
         windows_of(group, layers, workload.tensors, ties, size_bytes(dtypes["inputs"]), pad_bytes(inner, "inputs"))
     )

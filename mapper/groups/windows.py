@@ -43,7 +43,7 @@ class WindowPlan:
     sliding: int
     maker: str
     readers: tuple[tuple[str, str], ...]
-    trips: tuple[int, ...]  # of the shared loops
+    trips: tuple[int, ...]  # of the shared loops, as its readers have them
 
     @property
     def loops(self) -> int:
@@ -98,9 +98,7 @@ def windows_of(
         if name not in stated:
             refuse(group, f"states no window of '{name}', which layer '{maker.name}' makes and a later member reads")
         readers = [(layer, op) for layer in layers[at + 1 :] for op in layer.inputs if op.tensor == name]
-        yield _planned(
-            group, stated.pop(name), tensors[name], maker, readers, ties, layers[-1].dims, element_bytes, pad_bytes
-        )
+        yield _planned(group, stated.pop(name), tensors[name], maker, readers, ties, element_bytes, pad_bytes)
     if stated:
         refuse(group, f"a window of '{next(iter(stated))}', which no member makes for another one")
 
@@ -112,11 +110,11 @@ def _planned(
     maker: Layer,
     readers: Sequence[tuple[Layer, Operand]],
     ties: Ties,
-    extents: Mapping[str, int],
     element_bytes: int,
     pad_bytes: int,
 ) -> WindowPlan:
     spans, lead, sliding = [], 0, -1
+    trips = _trips(group, tensor, readers, ties)
     for axis, extent in enumerate(tensor.shape):
         reach = [_reach(operand.axes[axis], layer, ties) for layer, operand in readers]
         low, high = min(0, *(first for first, _ in reach)), max(end for _, end in reach)
@@ -125,8 +123,7 @@ def _planned(
             spans.append(AxisSpan(low, max(extent, high) - low, None, max(0, high - extent)))
             continue
         ahead = max(0, -(-(high - advance.step) // advance.step))
-        passes = -(-extent // advance.step)
-        tail = (passes - 1) * advance.step + high - extent
+        tail = (trips[advance.loop] - 1) * advance.step + high - extent
         spans.append(AxisSpan(low, (ahead + 1) * advance.step - low, advance, max(0, tail)))
         if spans[-1].size > advance.step:
             if sliding >= 0 or advance.loop != len(group.loops) - 1:
@@ -139,7 +136,6 @@ def _planned(
     box = replace(tensor, shape=tuple(span.size for span in spans), view=None)
     stored = layout(box, element_bytes, None, pad_bytes)
     named = f"{tensor.name}@{group.name}"
-    trips = tuple(-(-extents[loop.dim] // loop.tile) for loop in group.loops)
     used = tuple((layer.name, operand.name) for layer, operand in readers)
     main = max(sliding, next((at for at, span in enumerate(spans) if span.advance is not None), 0))
     along = spans[main].advance
@@ -153,6 +149,19 @@ def _planned(
             f"{full.rows} and step {full.step}",
         )
     return WindowPlan(full, named, tensor, tuple(spans), stored, lead, sliding, maker.name, used, trips)
+
+
+def _trips(group: Group, tensor: Tensor, readers: Sequence[tuple[Layer, Operand]], ties: Ties) -> tuple[int, ...]:
+    """Of the shared loops as the readers of a tensor have them; raises GroupError where these differ."""
+    found = [tuple(-(-layer.dims[tie.dim] // tie.tile) for tie in ties[layer.name]) for layer, _ in readers]
+    for (layer, _), trips in zip(readers, found, strict=True):
+        if trips != found[0]:
+            first = readers[0][0].name
+            refuse(
+                group,
+                f"'{first}' reads '{tensor.name}' in {found[0]} passes, '{layer.name}' in {trips}; allowed as many",
+            )
+    return found[0]
 
 
 def _reach(axis: Axis, layer: Layer, ties: Ties) -> tuple[int, int]:

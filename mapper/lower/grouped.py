@@ -57,14 +57,15 @@ def _check_passes(plan: GroupPlan, members: Mapping[str, LoweredLayer], trips: S
     """Raise GroupError for passes of which a member has other ones than the last."""
     if len(trips) > 1 and trips[0] > 1 and trips[-1] <= plan.deepest:
         refuse(plan.group, f"{trips[-1]} passes of its inner loop; allowed more than a member is ahead, {plan.deepest}")
-    lead = {window.maker: window.lead for window in plan.windows}
-    for name, member in members.items():
-        frame = member.frame
+    for window in plan.windows:
+        frame = members[window.maker].frame
         assert frame is not None
         own = tuple(frame.trips(at) for at in range(len(trips)))
-        most = (*trips[:-1], trips[-1] + lead.get(name, 0))
-        if any(not low <= each <= high for each, low, high in zip(own, trips, most, strict=True)):
-            refuse(plan.group, f"layer '{name}' makes its result in {own} passes, the last member in {tuple(trips)}")
+        most = (*window.trips[:-1], window.trips[-1] + window.lead)
+        if any(not low <= each <= high for each, low, high in zip(own, window.trips, most, strict=True)):
+            refuse(
+                plan.group, f"layer '{window.maker}' makes its result in {own} passes, which are read in {window.trips}"
+            )
 
 
 def _padding(window: WindowPlan, maker: LoweredLayer) -> WindowPadding:
@@ -81,7 +82,7 @@ def _fills(plan: GroupPlan, member: LoweredLayer, padding: Mapping[str, WindowPa
 
 def _made(window: WindowPlan, padding: WindowPadding) -> MadeWindow:
     step = window.step_bytes if window.sliding >= 0 else 0
-    return MadeWindow(window.name, window.retain > 0, window.lead, step, padding.ending())
+    return MadeWindow(window.name, window.retain > 0, window.trips[-1], window.lead, step, padding.ending())
 
 
 def _readers(plan: GroupPlan, window: WindowPlan, members: Mapping[str, LoweredLayer]) -> Iterator[tuple[str, Lane]]:

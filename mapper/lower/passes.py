@@ -26,11 +26,13 @@ Nodes = tuple[ProgramNode, ...]
 
 @dataclass(frozen=True)
 class MadeWindow:
-    """A window as its maker writes it: ``ring``; whether a slot ``retains`` bytes of the one before it; ``lead``, and
-    by how many bytes a pass is further on (``step_bytes``); ``ending``: what fills a step behind the tensor's end."""
+    """A window as its maker writes it: ``ring``; whether a slot ``retains`` bytes of the one before it; ``turns``: of
+    its innermost loop, in which readers take a slot; ``lead``, and by how many bytes a pass is further on
+    (``step_bytes``); ``ending``: what fills a step behind the tensor's end."""
 
     ring: str
     retains: bool
+    turns: int
     lead: int
     step_bytes: int
     ending: Nodes
@@ -105,11 +107,10 @@ class PassPipeline:
         inner = self.trips[-1]
         for member in self.members:
             number = turn - self._behind(member)
-            if now is None and before is not None:
-                yield from self._pass(member, before, IndexAt(number), copy)
-            elif number >= 0 and now is not None:
-                yield from self._pass(member, now, IndexAt(number), copy)
-            elif before is not None:
+            running = now if now is not None else before
+            if number >= 0 and running is not None:
+                yield from self._pass(member, running, IndexAt(number), copy)
+            elif now is not None and before is not None:
                 yield from self._pass(member, before, IndexAt(inner + number), copy)
 
     def _behind(self, member: PassBody) -> int:
@@ -120,7 +121,7 @@ class PassPipeline:
         number = None if inner.var else inner.shift
         made = member.made
         if number is not None and number >= member.trips[-1]:
-            made = tuple(each for each in made if number < self.trips[-1] + each.lead)
+            made = tuple(each for each in made if number < each.turns + each.lead)
             own: Nodes = tuple(node for each in made for node in each.ending)
             read: tuple[str, ...] = ()
         else:
