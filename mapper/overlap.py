@@ -70,15 +70,17 @@ class Overlap:
         self._known: dict[object, Costs] = {}
 
     def expected(self, mapped: Mapped) -> tuple[LayerMapping, ...]:
-        """The mappings with what their layers are expected to take beside one another."""
+        """The mappings with what their layers are expected to take beside one another; members of groups have it of
+        their group's forecast."""
         if self._architecture.noc is not None:
             return mapped.mappings
         held = [_held(*pair) for pair in zip(mapped.problems, mapped.mappings, strict=True)]
         cycles = [mapping.expected_cycles for mapping in mapped.mappings]
         came = [0.0] * len(cycles)  # cycles of DRAM of what came in beside the layer before
+        grouped = {index for plan in mapped.groups for index in range(plan.first, plan.last + 1)}
         for index in range(1, len(cycles)):
             before, problem = mapped.problems[index - 1], mapped.problems[index]
-            if before is None or problem is None:
+            if before is None or problem is None or grouped & {index - 1, index}:
                 continue
             free = mapped.residency.free_by_memory(index, self._architecture)
             roomy = {name for name, size in free.items() if held[index - 1][name] + held[index][name] <= size}

@@ -64,6 +64,11 @@ class Group:
         """The loops over passes, outermost first."""
         return tuple(each for each in self.shared if isinstance(each, SharedLoop))
 
+    @property
+    def keeps(self) -> tuple[SharedKeep, ...]:
+        """What is held over passes."""
+        return tuple(each for each in self.shared if isinstance(each, SharedKeep))
+
     def own(self, layer: str) -> tuple[SharedLoop | SharedKeep, ...]:
         """What of the shared entries concerns a member: all loops, and what it holds over them."""
         return tuple(each for each in self.shared if isinstance(each, SharedLoop) or each.layer == layer)

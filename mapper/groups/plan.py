@@ -86,6 +86,8 @@ def planned(
     found, taken = [], set[str]()
     for group in groups:
         layers = list(_members(group, workload, numbers, taken))
+        if not layers:
+            refuse(group, "no members; allowed one or more")
         if len(layers) > 1:
             found.append(_planned(group, layers, numbers[layers[0].name], workload, architecture, dtypes))
         elif group.shared or group.windows:
@@ -102,9 +104,11 @@ def expanded(given: Given, plans: Sequence[GroupPlan], workload: Workload) -> Gi
                 refuse(plan.group, f"the mapping of its member '{layer.name}' is not stated; allowed all or none")
             own, shared = layers[layer.name], len(plan.group.own(layer.name))
             layers[layer.name] = plan.whole(own, layer)
+            here = given.place(f"group {plan.group.name}")
             for number in reversed(range(len(own.nodes))):
                 if (place := places.pop(f"layer {layer.name}[{number}]", "")) != "":
                     places[f"layer {layer.name}[{number + shared}]"] = place
+            places |= {f"layer {layer.name}[{number}]": here for number in range(shared)}
     return replace(given, layers=layers, places=places)
 
 
@@ -135,6 +139,9 @@ def _planned(
         refuse(group, "several members on a chip of several cores, which is not built yet")
     if not 1 <= len(group.loops) <= 2:
         refuse(group, f"{len(group.loops)} shared loops; allowed 1 or 2")
+    strange = [each for each in group.keeps if each.layer not in {layer.name for layer in layers}]
+    if strange:
+        refuse(group, f"it holds '{strange[0].operand}' of '{strange[0].layer}', which is no member; allowed members'")
     ties = ties_of(group, layers)
     inner = architecture.inner("inputs")
     outer = architecture.inner("outputs").name

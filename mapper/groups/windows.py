@@ -93,6 +93,8 @@ def windows_of(
     Raises GroupError where they are not stated, or cannot be windows.
     """
     stated = {window.tensor: window for window in group.windows}
+    if len(stated) < len(group.windows):
+        refuse(group, "two windows of one tensor; allowed one of each")
     for at, maker in enumerate(layers[:-1]):
         name = maker.output.tensor
         if name not in stated:
@@ -142,13 +144,20 @@ def _planned(
     step = along.step if along is not None else tensor.shape[main]
     dim = next((name for name, _ in maker.output.axes[main].terms), "")
     full = replace(window, dim=dim, rows=spans[main].size, step=step)
+    _check_stated(group, window, full)
+    return WindowPlan(full, named, tensor, tuple(spans), stored, lead, sliding, maker.name, used, trips)
+
+
+def _check_stated(group: Group, window: TensorWindow, full: TensorWindow) -> None:
+    """Raise GroupError where a file states another ``dim``, ``rows`` or ``step`` than follows from the rest."""
+    if window.dim not in ("", full.dim):
+        refuse(group, f"a window of '{full.tensor}' along '{window.dim}'; it moves on along '{full.dim}'")
     if (window.rows, window.step) not in ((0, 0), (full.rows, full.step)):
         refuse(
             group,
-            f"a window of '{tensor.name}' with rows {window.rows} and step {window.step}; its readers need rows "
+            f"a window of '{full.tensor}' with rows {window.rows} and step {window.step}; its readers need rows "
             f"{full.rows} and step {full.step}",
         )
-    return WindowPlan(full, named, tensor, tuple(spans), stored, lead, sliding, maker.name, used, trips)
 
 
 def _trips(group: Group, tensor: Tensor, readers: Sequence[tuple[Layer, Operand]], ties: Ties) -> tuple[int, ...]:

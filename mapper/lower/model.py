@@ -207,7 +207,10 @@ class Lowering:
             name = problem.layer.name
             rings += [replace(slot, operand=ring_name(name, slot.operand)) for slot in wanted(problem, mapping)]
             weights |= {ring_name(name, operand) for operand in weights_of(problem)}
-        called = f"group '{plan.group.name}'" if plan is not None else f"layer '{mapped.mappings[first].layer}'"
+        called = f"layer '{mapped.mappings[first].layer}'"
+        if plan is not None:
+            name = plan.group.name
+            called = f"{self.options.given.place(f'group {name}')}group '{name}'"
         free = mapped.residency.free_beside(indices, self.architecture)
         return allocate(rings, weights, self.architecture, free, before, called)
 

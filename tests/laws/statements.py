@@ -125,10 +125,13 @@ GROUPS: dict[str, dict[int, str]] = {
             "the numbers of one forward pass of N tokens, in integers bit for bit."
         ),
         51: "A block of N iterations in the text form of a Workload is the unrolled list, bit for bit.",
-        53: "A group of one member without shared loops and windows is the layer by itself: the same Program, byte for byte.",
+        53: (
+            "A group of one member without shared loops and windows is the layer by itself: the same Program, byte for "
+            "byte."
+        ),
         54: (
-            "In a group each element of a window is computed once, none of its bytes moves to or from DRAM, and what its "
-            "slots held is the model's, in any order of commands."
+            "In a group each element of a window is computed once, none of its bytes moves to or from DRAM, and what "
+            "its slots held is the model's, in any order of commands."
         ),
         56: (
             "Of the results by the three objectives each is the best in its own figure, up to half a per cent: the "

@@ -1,4 +1,4 @@
-"""Laws of groups of layers that share passes: right in numbers, nothing computed twice, nothing between DRAM and chip."""
+"""Laws of groups of layers that share passes: right in numbers, nothing computed or moved twice."""
 
 from __future__ import annotations
 

@@ -220,12 +220,12 @@ def attentions(draw: st.DrawFn, chip: Architecture) -> GroupCase:
     keeps_shared = draw(st.booleans())
     own: dict[str, list[str]] = {"scores": [], "context": []}
     shared = []
-    for name in own:
+    for name, nodes in own.items():
         keep = f"in: {names.weights}, slots: {draw(st.integers(1, 2))}"
         if keeps_shared:
             shared.append(f"  - {{keep: {name}.b, {keep}}}\n")
         else:
-            own[name].append(f"keep: b, {keep}")
+            nodes.append(f"keep: b, {keep}")
     acc = f"keep: acc, in: {names.partials}, slots: {draw(st.integers(1, 2))}"
     made = f"keep: out, in: {names.outputs}, slots: 0"
     first = [f"keep: a, in: {names.inputs}, slots: {draw(st.integers(1, 2))}", *own["scores"], made, acc]

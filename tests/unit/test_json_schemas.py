@@ -26,6 +26,7 @@ from archsim.lab.sweep.cluster_form import read as read_cluster
 from archsim.spec.nodes import parse, read
 from archsim.spec.schema import PARTS
 from tests.tools.mutation_seeds import CLUSTER, seeds
+from tests.unit.fixtures_groups import IN_A_ROW
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -151,6 +152,8 @@ def test_the_summary_of_a_run_is_valid_and_a_key_too_many_is_not(tmp_path: Path)
 
 SLURM = plain(parse(CLUSTER).plain())
 EXPORTED = plain(parse(seeds("mapping")["exported"].decode()).plain())
+GROUPS = plain(parse(IN_A_ROW).plain())
+GROUP = GROUPS["groups"][0]
 LOCAL = {"kind": "local", "workers": 4, "dashboard": ":8787"}
 
 
@@ -165,13 +168,17 @@ LOCAL = {"kind": "local", "workers": 4, "dashboard": ":8787"}
         ("cluster", SLURM, {"queu": "x"}),
         ("cluster", LOCAL, {"memory": "4 GiB"}),
         ("cluster", LOCAL, {"dashboard": "here"}),
-        ("mapping", EXPORTED, {"schema": "archsim.mapping/2"}),
+        ("mapping", EXPORTED, {"schema": "archsim.mapping/3"}),
         ("mapping", EXPORTED, {"placements": ["x in dram"]}),
         ("mapping", EXPORTED, {"layers": [{**EXPORTED["layers"][0], "kind": "matmult"}]}),
         ("mapping", EXPORTED, {"layers": [{**EXPORTED["layers"][0], "nodes": [{"loop": "h", "tiles": 5}]}]}),
         ("mapping", EXPORTED, {"layers": [{**EXPORTED["layers"][0], "nodes": [{"keep": "a", "in": "l1"}]}]}),
         ("mapping", EXPORTED, {"constraints": [{"layers": "n*"}]}),
         ("mapping", EXPORTED, {"constraints": [{"layers": "n*", "tiles": {"k": 0}}]}),
+        ("mapping", GROUPS, {"groups": [{**GROUP, "tiles": 2}]}),
+        ("mapping", GROUPS, {"groups": [{**GROUP, "shared": [{"loop": "three.p"}]}]}),
+        ("mapping", GROUPS, {"groups": [{**GROUP, "windows": [{"tensor": "one", "in": "l1"}]}]}),
+        ("mapping", GROUPS, {"groups": [{**GROUP, "members": [{"layer": "one", "ahead": -1}]}]}),
     ],
 )
 def test_what_a_parser_refuses_its_schema_refuses(kind: str, document: Any, wrong: dict[str, Any]) -> None:

@@ -156,6 +156,8 @@ def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
     for key in ("layers", "placements", "dtypes", "objective", "groups"):
         _note(fields, key, places)
     found = read_keys(fields, FILE_KEYS)
+    if found["groups"] and fields.text("schema") == SCHEMA:
+        fail(fields.child("groups"), fields.at("groups"), "groups", f"them with schema: {GROUPED}")
     for node, at in fields.items("layers"):
         for key in ("nodes", "resident"):
             _note(MappingFields(node, at), key, places)
@@ -392,7 +394,7 @@ MEMBER_KEYS: StatedKeys = {
     "ahead": integer("passes that it is ahead of the last member", 0),
 }
 GROUP_KEYS: StatedKeys = {
-    "group": text("its name"),
+    "group": text("name of the group"),
     "shared": _list(
         lambda node, at, _: _shared(node, at), _SHARED, "loops over passes, and what is held over them, outermost first"
     ),
