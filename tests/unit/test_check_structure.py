@@ -94,7 +94,6 @@ DECLARATIONS: list[tuple[Callable[[], Program], str]] = [
     (lambda: edit_store("conv1.x", readers=("core[0].array",) * 2), "allowed one or more, each once"),
     (lambda: edit_store("conv1.x", writer="core[0].lod"), "unknown writer queue 'core[0].lod' (did you mean"),
     (lambda: edit_store("conv1.x", readers=("core[0].arry",)), "unknown reader queue 'core[0].arry' (did you mean"),
-    (lambda: edit_store("conv1.x", readers=("core[0].load",)), "is written and read by core[0].load"),
     (
         lambda: replace(golden(), semaphores=(Semaphore("y1.ready", -1), Semaphore("acc.drained"))),
         "semaphore 'y1.ready' starts at -1",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +45,18 @@ def test_waits_in_a_row_are_one() -> None:
 def test_what_signals_stays() -> None:
     nodes = (sync("a", signals=("t",)), sync("b"), work("c"))
     assert names(fused(nodes)) == ["l.a", "l.c"]
+
+
+def test_a_slot_that_keeps_bytes_is_taken_by_the_command_that_says_so() -> None:
+    """Taken by the command behind it, the slot would keep nothing of the one before."""
+    keeping = replace(sync("a"), retains=True)
+    nodes = (sync("b"), keeping, work("c"))
+    assert names(fused(nodes)) == ["l.a", "l.c"]
+    assert events(fused(nodes)) == events(nodes)
+    first = fused(nodes)[0]
+    assert isinstance(first, Command) and first.retains
+    loop = (CommandLoop("i", 4, (replace(keeping, when=(LoopEdge("first", "i"),)),)),)
+    assert fused(loop) == loop
 
 
 def test_a_loop_that_only_waits_in_its_first_turn_is_none() -> None:
