@@ -153,7 +153,10 @@ def _planned(
     plan = GroupPlan(group, first, first + len(layers) - 1, ties, windows)
     for window in windows:
         _check_place(plan, window, layers, architecture)
+        _check_passes(plan, window, layers)
         _check(plan, window, layers, workload)
+    if len(plan.trips) > 1 and plan.trips[0] > 1 and plan.trips[-1] <= plan.deepest:
+        refuse(group, f"{plan.trips[-1]} passes of its inner loop; allowed more than a member is ahead, {plan.deepest}")
     if plan.ahead(layers[-1].name):
         refuse(group, f"its last member, '{layers[-1].name}', is ahead of itself; allowed 0")
     return plan
@@ -166,6 +169,15 @@ def _check_place(plan: GroupPlan, window: WindowPlan, layers: Sequence[Layer], a
     if inner != {window.window.level}:
         where = " and ".join(f"'{each}'" for each in sorted(inner))
         refuse(plan.group, f"a window of '{name}' in '{window.window.level}'; its layers make and read it in {where}")
+
+
+def _check_passes(plan: GroupPlan, window: WindowPlan, layers: Sequence[Layer]) -> None:
+    """Raise GroupError where a tensor is made in other passes than it is read in, and those that readers are behind."""
+    maker = next(layer for layer in layers if layer.name == window.maker)
+    own = tuple(-(-maker.dims[tie.dim] // tie.tile) for tie in plan.ties[maker.name])
+    most = (*window.trips[:-1], window.trips[-1] + window.lead)
+    if any(not low <= each <= high for each, low, high in zip(own, window.trips, most, strict=True)):
+        refuse(plan.group, f"layer '{maker.name}' makes its result in {own} passes, which are read in {window.trips}")
 
 
 def _check(plan: GroupPlan, window: WindowPlan, layers: Sequence[Layer], workload: Workload) -> None:

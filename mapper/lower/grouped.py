@@ -48,24 +48,8 @@ def grouped(
     frame = members[-1].frame
     assert frame is not None
     trips = tuple(frame.trips(at) for at in range(len(plan.group.loops)))
-    _check_passes(plan, by_name, trips)
     spans = {slot.operand: Span(slot.memory, slot.address, slot.address + slot.size_bytes) for slot in slots.values()}
     return LoweredGroup(tuple(padded), Passes(plan.group.name, ahead, trips, made, read), tuple(rings), spans)
-
-
-def _check_passes(plan: GroupPlan, members: Mapping[str, LoweredLayer], trips: Sequence[int]) -> None:
-    """Raise GroupError for passes of which a member has other ones than the last."""
-    if len(trips) > 1 and trips[0] > 1 and trips[-1] <= plan.deepest:
-        refuse(plan.group, f"{trips[-1]} passes of its inner loop; allowed more than a member is ahead, {plan.deepest}")
-    for window in plan.windows:
-        frame = members[window.maker].frame
-        assert frame is not None
-        own = tuple(frame.trips(at) for at in range(len(trips)))
-        most = (*window.trips[:-1], window.trips[-1] + window.lead)
-        if any(not low <= each <= high for each, low, high in zip(own, window.trips, most, strict=True)):
-            refuse(
-                plan.group, f"layer '{window.maker}' makes its result in {own} passes, which are read in {window.trips}"
-            )
 
 
 def _padding(window: WindowPlan, maker: LoweredLayer) -> WindowPadding:
@@ -132,5 +116,6 @@ def _ring(
         window.retain,
         scale,
         zero,
-        span=slot.span,
+        maker.problem.layer.is_ragged,
+        slot.span,
     )

@@ -26,7 +26,9 @@ class WindowPadding:
     def items(self) -> Iterator[Item]:
         """Commands of each pass, before those that make its positions."""
         for name, boxes, when in self._parts():
-            yield Item("vector", len(self.vars), self._command(name, boxes, when), ((self.plan.name, True),))
+            later = any(edge.kind == "last" for edge in when)  # what came before it has waited for other layers
+            touches = () if later else ((self.plan.name, True),)
+            yield Item("vector", len(self.vars), self._command(name, boxes, when), touches)
 
     def ending(self) -> tuple[Command, ...]:
         """What fills a step behind the tensor's end, in a pass that makes nothing."""

@@ -47,7 +47,7 @@ EDITS: list[tuple[Edits, Edits, str]] = [  # of the workload, of the mapping, an
     ((), ((ONE, ""),), "states no window of 'one', which layer 'one' makes and a later member reads"),
     ((), ((ONE, ONE * 2),), "two windows of one tensor; allowed one of each"),
     ((), ((ONE, ONE + ONE.replace("one", "x")),), "a window of 'x', which no member makes for another one"),
-    ((), ((ONE, ONE.replace("l1", "acc")),), "a window of 'one' in 'acc'; allowed 'l1', where units read it"),
+    ((), ((ONE, ONE.replace("l1", "acc")),), "a window of 'one' in 'acc'; its layers make and read it in 'l1'"),
     (
         (),
         ((ONE, ONE.replace("slots: 2", "slots: 1")),),
