@@ -49,6 +49,8 @@ def heads_of(node: GraphNode, shapes: tuple[Shape | None, ...]) -> Heads:
     """The extents, from the shapes of the inputs; raises ModelError where these do not fit."""
     query, key, value = (_split(node, shapes[at], name) for at, name in zip(range(3), ("q", "kv", "kv"), strict=True))
     past = shapes[PAST_KEY] if len(shapes) > PAST_KEY else None
+    if past is not None and (len(past) != 4 or (*past[:2], past[3]) != (*key[:2], key[3])):
+        node.fail(f"past keys {list(past)}; allowed {key[0]} x {key[1]} x rows x {key[3]}, as new ones have")
     before = past[2] if past is not None else 0
     seen = node.integer("past", before)
     if not 0 <= seen <= before + key[2]:

@@ -29,6 +29,8 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
     """(.., K) to (.., N)."""
     assert inputs[0] is not None
     depth, columns = node.integer("K", 0), node.integer("N", 0)
+    if depth < 1 or columns < 1:
+        node.fail(f"has K {depth} and N {columns}; allowed 1 or more of each")
     if inputs[0].shape[-1:] != (depth,):
         node.fail(f"reads rows of shape {list(inputs[0].shape)}; its weights have rows of K = {depth}")
     return ((*inputs[0].shape[:-1], columns),)
@@ -52,6 +54,7 @@ def refuse(node: GraphNode, inputs: Inputs) -> None:
         node.unsupported("has weights in the order of a kernel (weight_prepacked); allowed that of the file format")
     _check_types(node, inputs)
     _check_sizes(node, inputs, bits, block)
+    _check_bias(node, inputs)
 
 
 def _check_types(node: GraphNode, inputs: Inputs) -> None:
@@ -68,10 +71,19 @@ def _check_sizes(node: GraphNode, inputs: Inputs, bits: int, block: int) -> None
     sizes = ((WEIGHTS, blocks * (block * bits // 8)), (SCALES, blocks), (ZEROS, -(-blocks * bits // 8)))
     for place, size in sizes:
         value = _given(inputs, place)
-        if value is not None and value.elements != columns * size:
-            node.fail(
-                f"'{value.name}' has shape {list(value.shape)}; N, K, bits and block_size make {columns} x {size}"
-            )
+        if value is None or (value.elements == columns * size and value.shape[0] in (columns, value.elements)):
+            continue
+        node.fail(f"'{value.name}' has shape {list(value.shape)}; N, K, bits and block_size make {columns} x {size}")
+
+
+def _check_bias(node: GraphNode, inputs: Inputs) -> None:
+    bias, columns = _given(inputs, BIAS), node.integer("N", 0)
+    if bias is not None and bias.shape != (columns,):
+        node.fail(f"its bias '{bias.name}' has shape {list(bias.shape)}; allowed [{columns}]")
+    if bias is not None and bias.constant and bias.dtype not in SCALE_TYPES:
+        node.fail(f"its bias '{bias.name}' has elements of type {bias.dtype}; allowed {', '.join(SCALE_TYPES)}")
+    if any(value is not None for value in inputs[BIAS + 1 :]):
+        node.unsupported(f"has {len(inputs)} inputs; allowed {BIAS + 1}")
 
 
 def _given(inputs: Inputs, place: int) -> GraphValue | None:

@@ -25,6 +25,7 @@ BIAS_GELU, FAST_GELU, QUICK_GELU = (f"{DOMAIN}{name}" for name in ("BiasGelu", "
 ROTARY = f"{DOMAIN}RotaryEmbedding"
 MULTI_HEAD, GROUPED = f"{DOMAIN}MultiHeadAttention", f"{DOMAIN}GroupQueryAttention"
 LENGTHS = ("seqlens_k", "total_sequence_length")
+TABLES = slice(7, 9)  # inputs of GroupQueryAttention: cos_cache, sin_cache
 EPSILON = {SKIP: 1e-12, SKIP_SIMPLIFIED: 1e-12}  # of others 1e-5
 SUM = 3  # output of Skip operators: what is normalised
 
@@ -39,8 +40,10 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
         return (shape, (), (), shape)[: len(node.outputs)]
     if node.op in (MULTI_HEAD, GROUPED):
         plain, read = attention_of(node), attended(node, inputs)
+        made = attention.shapes(plain, read)
         _refuse_shorter(node, inputs, read)
-        return attention.shapes(plain, read)
+        _check_tables(node, inputs, read)
+        return made
     if node.op == SIMPLIFIED and any(node.outputs[1:]):
         node.unsupported("puts out its deviation")
     if node.op == ROTARY and (node.integer("rotary_embedding_dim", 0) or node.number("scale", 1.0) != 1):
@@ -56,14 +59,32 @@ def lengths_of(node: GraphNode, inputs: Inputs) -> Inputs:
 def _refuse_shorter(node: GraphNode, inputs: Inputs, read: Inputs) -> None:
     """Raise UnsupportedError where stored lengths leave rows of keys out; seqlens_k are lengths less 1. ``read``: what
     the attention inside does."""
-    keys, past = read[1], inputs[3:4]
-    if node.op != GROUPED or keys is None or len(keys.shape) != 3:
+    if node.op != GROUPED:
         return
-    rows = keys.shape[1] + (past[0].shape[2] if past and past[0] is not None else 0)
+    rows = _rows_of_keys(inputs, read)
     for name, value, wanted in zip(LENGTHS, inputs[5:7], (rows - 1, rows), strict=False):
         wrong = [] if value is None or value.data is None else [int(n) for n in np.ravel(value.data) if n != wanted]
         if wrong:
             node.unsupported(f"has {name} {wrong[0]}, where all older and new rows of keys make {wanted}")
+
+
+def _check_tables(node: GraphNode, inputs: Inputs, read: Inputs) -> None:
+    """Raise ModelError where a GroupQueryAttention that rotates has no row of a table for each position."""
+    if node.op != GROUPED or not node.integer("do_rotary", 0):
+        return
+    rows, tables = _rows_of_keys(inputs, read), inputs[TABLES]
+    if len(tables) < 2 or None in tables:
+        node.fail("rotates (do_rotary), for which it needs cos_cache and sin_cache")
+    for value in tables:
+        if value is not None and (len(value.shape) != 2 or value.shape[0] < rows):
+            node.fail(f"'{value.name}' has shape {list(value.shape)}; allowed two axes, {rows} rows or more")
+
+
+def _rows_of_keys(inputs: Inputs, read: Inputs) -> int:
+    """Older and new ones."""
+    keys, past = read[1], inputs[3:4]
+    assert keys is not None
+    return keys.shape[-2] + (past[0].shape[2] if past and past[0] is not None else 0)
 
 
 def attention_of(node: GraphNode) -> GraphNode:
@@ -74,10 +95,10 @@ def attention_of(node: GraphNode) -> GraphNode:
         node.unsupported("has a mask of keys, packed or quantised caches, positions or sinks as an input")
     if node.integer("local_window_size", -1) != -1 or node.integer("smooth_softmax", 0):
         node.unsupported("sees a window of keys alone, or smooths its softmax")
-    heads = node.integer("num_heads", 0)
+    heads, shared = _heads(node)
     attributes = {
         "q_num_heads": heads,
-        "kv_num_heads": node.integer("kv_num_heads", heads),
+        "kv_num_heads": shared,
         "is_causal": 1 if grouped else node.integer("unidirectional", 0),
         "softcap": node.number("softcap", 0.0),
     }
@@ -95,6 +116,8 @@ def attended(node: GraphNode, inputs: Inputs) -> Inputs:
         assert rows is not None
         cuts = parts_of(node, rows.shape)
         inputs = (*(replace(rows, shape=(*rows.shape[:-1], end - start)) for start, end in cuts), *inputs[3:])
+    if node.op == GROUPED and None in inputs[1:3]:
+        node.fail("has keys without values, or values without keys")
     if len(inputs) < 3 or None in inputs[:3] or any(value is not None and len(value.shape) == 5 for value in inputs):
         node.unsupported("has queries, keys and values in one input")
     if node.op == GROUPED:
@@ -109,12 +132,20 @@ def is_joined(node: GraphNode, inputs: Sequence[object | None]) -> bool:
 
 def parts_of(node: GraphNode, shape: Shape) -> tuple[tuple[int, int], ...]:
     """First element and end of query, key and value in such a row."""
-    heads = node.integer("num_heads", 1)
-    keys = node.integer("kv_num_heads", heads)
+    heads, keys = _heads(node)
     if len(shape) != 3 or shape[-1] % (heads + 2 * keys):
         node.fail(f"has rows of shape {list(shape)}, which are not {heads} + 2 x {keys} heads")
     size = shape[-1] // (heads + 2 * keys)
     return ((0, heads * size), (heads * size, (heads + keys) * size), ((heads + keys) * size, shape[-1]))
+
+
+def _heads(node: GraphNode) -> tuple[int, int]:
+    """Of queries, and of keys and values."""
+    heads = node.integer("num_heads", 0)
+    shared = node.integer("kv_num_heads", heads)
+    if heads < 1 or shared < 1:
+        node.fail(f"has num_heads {heads} and kv_num_heads {shared}; allowed 1 or more of each")
+    return heads, shared
 
 
 def _name(node: GraphNode, place: int) -> str:
@@ -186,7 +217,7 @@ def _attention(node: GraphNode, arrays: tuple[Array | None, ...]) -> tuple[Array
     if node.op == GROUPED and node.integer("do_rotary", 0):
         past = 0 if not older or older[0] is None else older[0].shape[2]
         rows = np.arange(past, past + np.asarray(query).shape[1])
-        tables = tuple(np.asarray(table)[rows][None] for table in arrays[7:9])
+        tables = tuple(np.asarray(table)[rows][None] for table in arrays[TABLES])
         turned = []
         for array, heads in ((query, "num_heads"), (key, "kv_num_heads")):
             attributes = {"num_heads": node.integer(heads, 0), "interleaved": node.integer("rotary_interleaved", 0)}

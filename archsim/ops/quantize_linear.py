@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from archsim.ir.graph import Array, GraphNode, Inputs, Shape
+from archsim.ir.graph import Array, GraphNode, GraphValue, Inputs, Shape
 from archsim.ops.kit.family import OperatorFamily
 
 SCALE_TYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32"}  # of blocks, as number formats call them
@@ -20,7 +20,28 @@ def shapes(node: GraphNode, inputs: Inputs) -> tuple[Shape, ...]:
         node.fail("needs an input and a scale")
     if inputs[1].elements != 1 and not inputs[0].constant:
         node.unsupported("has a scale for each channel of an activation; allowed one scale")
+    _check_scales(node, inputs[0].shape, inputs[1])
+    zero = inputs[2] if len(inputs) > 2 else None
+    if zero is not None and zero.elements != inputs[1].elements:
+        node.fail(f"'{zero.name}' has shape {list(zero.shape)}; allowed that of its scales, {list(inputs[1].shape)}")
     return (inputs[0].shape,)
+
+
+def _check_scales(node: GraphNode, shape: Shape, scale: GraphValue) -> None:
+    """Raise ModelError unless there is one scale, one of each element along ``axis``, or one of each block there."""
+    axis, block, rank = node.integer("axis", 1), node.integer("block_size", 0), len(shape)
+    if block < 0:
+        node.fail(f"block_size {block}; allowed 1 or more, or 0 for no blocks")
+    if scale.elements == 1 and not block:
+        return
+    if not -rank <= axis < rank:
+        node.fail(f"axis {axis}; allowed {-rank} to {rank - 1}")
+    blocks = tuple(-(-size // block) if at == axis % rank else size for at, size in enumerate(shape)) if block else ()
+    wanted = blocks or (shape[axis],)
+    if scale.shape != wanted:
+        node.fail(
+            f"'{scale.name}' has shape {list(scale.shape)}; axis {axis} and block_size {block} make {list(wanted)}"
+        )
 
 
 def reference(node: GraphNode, data: Array, scale: Array, zero: Array | None = None) -> tuple[Array, ...]:

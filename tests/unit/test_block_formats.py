@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from archsim.base.errors import ModelError
 from archsim.frontend.load import load_model
 from archsim.ir.workload import Workload
 from archsim.lab.run.job import Job
@@ -88,3 +89,30 @@ def test_other_blocks_are_named_in_a_warning(
     workload = load_model(written(tmp_path, readers, shape, axis, "INT8", False))
     assert not stated(workload)
     assert [text for text in workload.warnings if "'q' in blocks or below 8 bits" in text]
+
+
+@pytest.mark.parametrize(
+    ("scales", "zeros", "attributes", "says"),
+    [
+        ((4, 24), None, {"axis": 0, "block_size": 16}, r"'s' has shape \[4, 24\]; axis 0 and .* make \[5, 24\]"),
+        ((5,), None, {"axis": 0, "block_size": 16}, r"'s' has shape \[5\]; axis 0 and block_size 16 make \[5, 24\]"),
+        ((5, 24), None, {"axis": -1, "block_size": 16}, r"axis -1 and block_size 16 make \[80, 2\]"),
+        ((5, 24), None, {"axis": 0}, r"axis 0 and block_size 0 make \[80\]"),
+        ((5, 24), None, {"axis": 7, "block_size": 16}, "axis 7; allowed -2 to 1"),
+        ((5, 24), None, {"axis": 0, "block_size": -16}, "block_size -16; allowed 1 or more, or 0 for no blocks"),
+        ((5, 24), (4, 24), {"axis": 0, "block_size": 16}, r"'z' has shape \[4, 24\]; allowed that of its scales"),
+    ],
+)
+def test_scales_that_do_not_fit_are_told(
+    tmp_path: Path,
+    scales: tuple[int, ...],
+    zeros: tuple[int, ...] | None,
+    attributes: dict[str, int],
+    says: str,
+) -> None:
+    stored = {"q": np.ones((DEPTH, COLUMNS), np.int8), "s": np.ones(scales, np.float32)}
+    stored |= {"z": np.ones(zeros, np.int8)} if zeros is not None else {}
+    nodes = [node("DequantizeLinear", [*stored], ["w"], name="made", **attributes), *MATMUL]
+    proto = model(nodes, {"x": (ROWS, DEPTH)}, ["y"], stored, opset=21)
+    with pytest.raises(ModelError, match=rf"node 'made' \(DequantizeLinear\): .*{says}"):
+        load_model(str(save(tmp_path, proto)))

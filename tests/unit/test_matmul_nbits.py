@@ -195,6 +195,11 @@ def test_scales_wider_than_an_array_computes_are_refused_with_what_fits(tmp_path
         ({}, {"s": np.zeros(COLUMNS, np.float32)}, r"'s' has shape \[24\]; N, K, bits and block_size make 24 x 2"),
         ({}, {"w": np.zeros((COLUMNS, 32), np.uint8), "g": np.zeros(64, np.int32)}, r"in another order \(g_idx\)"),
         ({"K": 32}, {}, "its weights have rows of K = 32"),
+        ({"N": 0}, {}, "has K 64 and N 0; allowed 1 or more of each"),
+        ({}, {"w": np.zeros((2, COLUMNS, 16), np.uint8)}, r"'w' has shape \[2, 24, 16\]; N, K, bits and"),
+        ({}, {"b": np.zeros(1, np.float32)}, r"its bias 'b' has shape \[1\]; allowed \[24\]"),
+        ({}, {"b": np.zeros(COLUMNS, np.int64)}, "its bias 'b' has elements of type int64; allowed float16"),
+        ({}, {"b": np.zeros(COLUMNS, np.float32), "more": np.zeros(1, np.float32)}, "has 7 inputs; allowed 6"),
     ],
 )
 def test_what_no_format_says_is_refused_by_name(
@@ -206,6 +211,7 @@ def test_what_no_format_says_is_refused_by_name(
     del node.attribute[:]
     node.attribute.extend([*kept, *(helper.make_attribute(key, value) for key, value in more.items())])
     node.input[4] = "g" if "g" in held else ""
+    node.input.extend(["more"] if "more" in held else [])
     path = write_nodes(tmp_path, [node], {"x": [*ROWS, 64]}, ["fc.y"], **held)
     with pytest.raises(ModelError, match=rf"node 'fc' \(com.microsoft.MatMulNBits\): .*{says}"):
         import_model(str(path))

@@ -149,3 +149,30 @@ def test_forms_without_parts_are_refused(
     arrays = [random(2, 6, 8) for _ in range(inputs)]
     with pytest.raises(ModelError, match=message):
         graph_of(f"{MS}{op}", attributes, arrays, outputs)
+
+
+TURNS = {"do_rotary": 1}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "changed", "message"),
+    [
+        ({"num_heads": -4}, {}, "has num_heads -4 and kv_num_heads 2; allowed 1 or more of each"),
+        ({"kv_num_heads": 0}, {}, "has num_heads 4 and kv_num_heads 0; allowed 1 or more of each"),
+        ({}, {1: (1, 6, 32)}, "has keys without values, or values without keys"),
+        ({}, {3: (2, 3), 4: (2, 3)}, r"past keys \[2, 3\]; allowed 1 x 2 x rows x 16, as new ones have"),
+        ({}, {3: (1, 2, 3, 8), 4: (1, 2, 3, 8)}, r"past keys \[1, 2, 3, 8\]; allowed 1 x 2 x rows x 16"),
+        (TURNS, {}, "needs cos_cache and sin_cache"),
+        (TURNS, {7: (9, 8)}, "needs cos_cache and sin_cache"),
+        (TURNS, {7: (9, 8), 8: (8, 8)}, r"'i8' has shape \[8, 8\]; allowed two axes, 9 rows or more"),
+        (TURNS, {7: (1, 9, 8), 8: (9, 8)}, r"'i7' has shape \[1, 9, 8\]; allowed two axes, 9 rows or more"),
+    ],
+)
+def test_inputs_of_an_attention_that_do_not_fit_are_told(
+    attributes: dict[str, Any], changed: dict[int, tuple[int, ...]], message: str
+) -> None:
+    """Queries, keys and values in one input, behind 3 older rows."""
+    shapes = {0: (1, 6, 128), 3: (1, 2, 3, 16), 4: (1, 2, 3, 16), **changed}
+    arrays = [random(*shapes[at]) if at in shapes else None for at in range(max(shapes) + 1)]
+    with pytest.raises(ModelError, match=message):
+        graph_of(f"{MS}GroupQueryAttention", {"num_heads": 4, "kv_num_heads": 2, **attributes}, arrays, ["o0"])

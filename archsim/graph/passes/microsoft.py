@@ -115,7 +115,7 @@ def _grouped(pieces: Pieces, node: GraphNode) -> None:
     if node.integer("do_rotary", 0):
         rows, older = pieces.shape(names[0])[1], _given(node, 3)
         past = pieces.shape(older)[2] if older else 0
-        tables = [_cut(pieces, node, name, past, rows) for name in node.inputs[7:9]]
+        tables = [_cut(pieces, node, name, past, rows) for name in node.inputs[own.TABLES]]
         for place, (part, heads) in enumerate((("query", "num_heads"), ("key", "kv_num_heads"))):
             attributes = {"num_heads": node.integer(heads, 0), "interleaved": node.integer("rotary_interleaved", 0)}
             names[place] = pieces.add("RotaryEmbedding", f"{node.name}.{part}.rotary", names[place], *tables,

@@ -103,4 +103,5 @@ class OperatorFamily:
     def check_inputs(self, node: GraphNode, inputs: Inputs) -> None:
         """Raise a ModelError that names the node where an input that must be there is not."""
         if len(inputs) < self.arity or None in inputs[: self.arity]:
-            node.fail(f"has {sum(value is not None for value in inputs)} inputs; needs {self.arity}")
+            wanted = "its first input" if self.arity == 1 else f"its first {self.arity} inputs"
+            node.fail(f"has {sum(value is not None for value in inputs)} inputs; needs {wanted}")
