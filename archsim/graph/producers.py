@@ -28,7 +28,7 @@ class Producers:
         self._makers = {name: node for node in graph.nodes for name in node.outputs if name}
         self._readers: dict[str, list[GraphNode]] = {}
         for node in graph.nodes:
-            for name in filter(None, node.inputs):
+            for name in node.reads:
                 self._readers.setdefault(name, []).append(node)
 
     def maker(self, name: str, *ops: str) -> GraphNode | None:
@@ -60,7 +60,7 @@ class Producers:
         return value.dtype if value is not None else ""
 
     def readers(self, name: str) -> list[GraphNode]:
-        """The nodes that read a value; one that reads it twice is there twice."""
+        """The nodes that read a value, fused ones as those that they are in; one that reads it twice is there twice."""
         return self._readers.get(name, [])
 
     def number(self, name: str) -> float | None:

@@ -13,10 +13,10 @@ APPEND = "Append"  # the operator that writes to a state
 def topological(nodes: tuple[GraphNode, ...]) -> tuple[GraphNode, ...]:
     """Nodes so that each follows its producers, otherwise in file order; ModelError names the nodes of a cycle."""
     producer = _producers(nodes)
-    waiting = [len({producer[name] for name in node.inputs if name in producer}) for node in nodes]
+    waiting = [len({producer[name] for name in node.reads if name in producer}) for node in nodes]
     readers: dict[int, list[int]] = {}
     for index, node in enumerate(nodes):
-        for source in sorted({producer[name] for name in node.inputs if name in producer}):
+        for source in sorted({producer[name] for name in node.reads if name in producer}):
             readers.setdefault(source, []).append(index)
     ready = [index for index, count in enumerate(waiting) if count == 0]
     heapify(ready)
@@ -41,7 +41,7 @@ def live(graph: Graph) -> tuple[GraphNode, ...]:
     for node in reversed(graph.nodes):
         if needed.intersection(node.outputs) or (node.op == APPEND and node.inputs[0] in graph.states):
             kept.append(node)
-            needed.update(node.inputs)
+            needed.update(node.reads)
     return tuple(reversed(kept))
 
 

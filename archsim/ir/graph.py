@@ -75,6 +75,11 @@ class GraphNode:
     attributes: Mapping[str, OperatorAttribute] = field(default_factory=dict)
     fused: tuple[GraphNode, ...] = ()
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of all that it reads, and that nodes fused into it read: also what these make for one another."""
+        return tuple(name for node in (self, *self.fused) for name in node.inputs if name)
+
     def integer(self, key: str, default: int) -> int:
         """An integer attribute or its default."""
         value = self.attributes.get(key, default)

@@ -96,6 +96,47 @@ def test_rows_that_are_read_otherwise_are_written(nodes: tuple[GraphNode, ...], 
     assert "EmbeddingBag" not in [node.op for node in found.nodes]
 
 
+def added(*sums: GraphNode, outputs: tuple[str, ...]) -> Graph:
+    """A bag of rows of 8, a product of rows of 5 and 8 columns, and ``sums`` that ride on its result."""
+    values = {
+        "i": GraphValue("i", (4, 3), "input", "int64"),
+        "t": GraphValue("t", (20, 8), "constant", sources=("t",)),
+        "axes1": GraphValue("axes1", (1,), "constant", "int64", np.asarray([1], np.int64)),
+        "x": GraphValue("x", (4, 5), "input"),
+        "k": GraphValue("k", (5, 8), "constant", sources=("k",)),
+    }
+    product = GraphNode("product", "MatMul", ("x", "k"), ("p",))
+    return infer(Graph("m", (LOOK, pool(), product, *sums), values, ("i", "x"), outputs))
+
+
+def test_a_bag_that_a_sum_rides_on_is_kept() -> None:
+    """The sum is fused into a product, which so reads the bag."""
+    graph = added(GraphNode("sum", "Add", ("p", "y"), ("z",)), outputs=("z",))
+    found = lower_graph(graph, batch=4, sha256="")
+    assert [layer.op for layer in found.workload.layers] == ["EmbeddingBag", "MatMul"]
+    assert found.workload.layers[1].fused and found.graph is not None
+    constants, inputs = Constants(graph, {}, 0, {}), inputs_of(graph, 0, {})
+    made = reference.real(found.graph, constants, inputs)["z"]
+    np.testing.assert_allclose(made, reference.real(graph, constants, inputs)["z"], rtol=1e-12)
+
+
+def test_rows_that_a_fused_sum_reads_too_are_written() -> None:
+    """One bag of three rows, whose rows are also added to a product."""
+    values = added(outputs=("y", "p")).values
+    indices = replace(values["i"], shape=(4,))
+    stated = {name: values[name] for name in ("t", "x", "k")} | {"i": indices}
+    stated["axes0"] = GraphValue("axes0", (1,), "constant", "int64", np.asarray([0], np.int64))
+    nodes = (
+        LOOK,
+        pool(axis=0),
+        GraphNode("product", "MatMul", ("x", "k"), ("p",)),
+        GraphNode("sum", "Add", ("p", "rows"), ("z",)),
+    )
+    found = passed(infer(Graph("m", nodes, stated, ("i", "x"), ("y", "z"))), PassOptions()).canonical
+    assert [node.op for node in found.nodes if node.fused] == ["MatMul"]
+    assert "EmbeddingBag" not in [node.op for node in found.nodes]
+
+
 def test_a_stated_pattern_is_that_of_the_look_up() -> None:
     (layer,) = lowered(LOOK, pool(), lookups={"look": "zipf(exponent=1.5, seed=7)"}).workload.layers
     assert layer.inputs[0].rows is not None
