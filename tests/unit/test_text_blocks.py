@@ -253,6 +253,8 @@ def _changed(workload: Workload, how: str) -> Workload:
     at = next(at for at, layer in enumerate(layers) if layer.name == "layers[1].up")
     if how == "layer":
         layers[at] = replace(layers[at], op="Other")
+    if how == "dims":
+        layers[at] = replace(layers[at], dims=dict(reversed(layers[at].dims.items())))
     if how == "fused":
         layers[at] = replace(layers[at], fused=("relu",))
     if how == "name":
@@ -274,6 +276,24 @@ def test_blocks_that_differ_are_none(how: str, golden: Workload) -> None:
     text = workload_to_yaml(changed)
     assert not re.search(r"name: layers$", text, re.MULTILINE)
     assert workload_from_yaml(text) == changed != golden
+
+
+def test_orders_that_differ_are_no_block(golden: Workload) -> None:
+    """Dims in another order are the same layer, which is written as it is."""
+    changed = _changed(golden, "dims")
+    layers = {layer.name: [*layer.dims] for layer in workload_from_yaml(workload_to_yaml(changed)).layers}
+    assert layers["layers[1].up"] == ["k", "n", "m"] != layers["layers[0].up"]
+
+
+def test_a_block_of_a_small_part_is_written_layer_by_layer(golden: Workload) -> None:
+    """It would have to spare a quarter of all layers; here are 5 of 20 spared, and of 21."""
+    head = golden.layers[-1]
+    few, many = (
+        replace(golden, layers=(*golden.layers, *(replace(head, name=f"head{n}") for n in range(more))))
+        for more in (9, 10)
+    )
+    assert "name: layers\n" in workload_to_yaml(few) and "- block:" not in workload_to_yaml(many)
+    assert workload_from_yaml(workload_to_yaml(few)) == few and workload_from_yaml(workload_to_yaml(many)) == many
 
 
 @pytest.mark.parametrize("how", ["order", "views", ""])

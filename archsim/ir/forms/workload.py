@@ -36,25 +36,29 @@ from archsim.ir.forms.tensors import tensor_text, view_text
 from archsim.ir.workload import Workload
 
 SCHEMA = "archsim.einsums/1"
+SPARED = (
+    4  # a block is written where it spares this part of all layers, a quarter, or more: a text with one is read once
+)
 
 
 def workload_to_yaml(workload: Workload) -> str:
     """The text form; ``workload_from_yaml`` gives back an equal Workload (sequences in attributes as tuples).
 
-    The longest run of equal blocks of layers is stated once, where their names are those that blocks give.
+    The longest run of equal blocks of layers is stated once, where their names are those that blocks give and a
+    quarter of all layers or more is spared.
     """
-    plain, run = to_yaml(_document(workload)), longest_run(workload)
-    if run is None:
-        return plain
+    plain, run = _document(workload), longest_run(workload)
+    if run is None or SPARED * (run.times - 1) * run.size < len(workload.layers):
+        return to_yaml(plain)
     folding = Folding(workload, run)
     document = _document(folding.around)
     document["layers"].insert(run.first, {BLOCK: folding.block})
     text = to_yaml(document)
     try:
-        is_same = to_yaml(_document(workload_from_yaml(text))) == plain
+        found = _document(workload_from_yaml(text))
     except ConfigError:  # of layers that are called alike and are no block
-        is_same = False
-    return text if is_same else plain
+        return to_yaml(plain)
+    return text if repr(found) == repr(plain) else to_yaml(plain)  # orders of keys too
 
 
 def _document(workload: Workload) -> dict[str, Any]:
