@@ -107,10 +107,10 @@ def test_scales_that_do_not_fit_are_told(
     tmp_path: Path,
     scales: tuple[int, ...],
     zeros: tuple[int, ...] | None,
-    attributes: dict[str, int],
+    attributes: dict[str, Any],
     says: str,
 ) -> None:
-    stored = {"q": np.ones((DEPTH, COLUMNS), np.int8), "s": np.ones(scales, np.float32)}
+    stored: dict[str, Any] = {"q": np.ones((DEPTH, COLUMNS), np.int8), "s": np.ones(scales, np.float32)}
     stored |= {"z": np.ones(zeros, np.int8)} if zeros is not None else {}
     nodes = [node("DequantizeLinear", [*stored], ["w"], name="made", **attributes), *MATMUL]
     proto = model(nodes, {"x": (ROWS, DEPTH)}, ["y"], stored, opset=21)

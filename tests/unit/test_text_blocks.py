@@ -254,7 +254,7 @@ def _changed(workload: Workload, how: str) -> Workload:
     if how == "layer":
         layers[at] = replace(layers[at], op="Other")
     if how == "dims":
-        layers[at] = replace(layers[at], dims=dict(reversed(layers[at].dims.items())))
+        layers[at] = replace(layers[at], dims=dict([*layers[at].dims.items()][::-1]))
     if how == "fused":
         layers[at] = replace(layers[at], fused=("relu",))
     if how == "name":
