@@ -152,7 +152,7 @@ def _ahead(group: Group, windows: Sequence[WindowPlan], kind: Mapping[str, str])
     """By how many passes each member is ahead: as far as its readers need, and a pass more of those on another engine
     than the vector unit, which writes it; of one that the vector unit reads exactly as far. ``windows``: in order."""
     ahead = dict.fromkeys(kind, 0)
-    for _ in range(len(kind)):
+    for _ in range(2 * len(kind)):
         before = dict(ahead)
         for window in reversed(windows):
             lanes = [VECTOR if operand == ADDEND else kind[reader] for reader, operand in window.readers]
@@ -164,6 +164,8 @@ def _ahead(group: Group, windows: Sequence[WindowPlan], kind: Mapping[str, str])
             ahead |= {reader: ahead[window.maker] - window.lead for reader, own in readers if own}
         if ahead == before:
             break
+    else:
+        refuse(group, "the vector unit reads what it makes in passes that other readers do not allow")
     return ahead
 
 
