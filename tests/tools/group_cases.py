@@ -1,6 +1,6 @@
 """Random groups of layers as two files: a workload and a mapping that states all its layers as one group.
 
-How far a member's readers reach beyond a pass is written out here (``Case.lead``), apart from the compiler's own count.
+How far a member's readers reach beyond a pass is written out here (``leads``), apart from the compiler's own count.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from archsim.spec.architecture import Architecture
 
 @dataclass(frozen=True)
 class Conv:
-    """A convolution of a chain: ``nodes``: its own loops, as a mapping file has them; ``vector``: one group a channel,
-    on the vector unit; ``added``: what is added to its result."""
+    """A convolution of a chain. ``vector``: of one channel each, on the vector unit; ``added``: what is added to its
+    result; ``shares_weights``: whether these are held over passes."""
 
     name: str
     channels: int
@@ -26,7 +26,6 @@ class Conv:
     pad: int
     vector: bool = False
     added: str = ""
-    nodes: tuple[str, ...] = ()
     shares_weights: bool = True
 
     def rows(self, height: int) -> int:
@@ -108,11 +107,10 @@ class Stated:
         return f"schema: archsim.mapping/2\nlayers:\n{''.join(self.layers)}groups:\n- group: g0\n{''.join(parts)}"
 
 
-def leads(chain: Sequence[Conv], tile: int, residual: int) -> list[int]:
+def leads(chain: Sequence[Conv], tile: int) -> list[int]:
     """Of each layer but the last, by how many passes it is done with more than its readers when these begin.
 
-    ``tile``: rows of the last one's result in a pass; ``residual``: number of the layer whose result the last one adds,
-    -1 for none.
+    ``tile``: rows of the last one's result in a pass.
     """
     found: list[int] = []
     step = tile
@@ -121,8 +119,6 @@ def leads(chain: Sequence[Conv], tile: int, residual: int) -> list[int]:
         high = -reader.pad + reader.stride * (step - 1) + reader.kernel
         step *= reader.stride
         found.insert(0, max(0, -(-(high - step) // step)))
-    if residual >= 0:
-        assert all(layer.stride == 1 for layer in chain)
     return found
 
 
@@ -168,7 +164,7 @@ def chains(draw: st.DrawFn, chip: Architecture) -> GroupCase:
         vector = not (last and adds) and adds != "inside" and draw(st.integers(0, 3)) == 0
         channels = c if vector else depth if adds else draw(st.integers(1, 20))
         shares = draw(st.booleans())
-        chain.append(Conv(f"c{at}", channels, kernel, stride, pad, vector, "", (), shares))
+        chain.append(Conv(f"c{at}", channels, kernel, stride, pad, vector, "", shares))
         h, w, c = chain[-1].rows(h), chain[-1].rows(w), channels
         widths.append(w)
     residual = -1
@@ -177,7 +173,7 @@ def chains(draw: st.DrawFn, chip: Architecture) -> GroupCase:
     if adds == "x" or residual >= 0:
         chain[-1] = replace(chain[-1], added="x" if adds == "x" else "c0")
     tile = draw(st.integers(1, h))
-    reach = leads(chain, tile, residual)
+    reach = leads(chain, tile)
     ahead = [0] * count
     stated = Stated(names)
     for at in range(count - 2, -1, -1):
