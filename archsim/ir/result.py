@@ -19,6 +19,7 @@ from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, ResultKey
 from archsim.ir.result_parts import (
     ArchitectureFacts,
     DramMemories,
+    GroupFacts,
     Net,
     Predicted,
     Provenance,
@@ -41,6 +42,7 @@ RENDERING = (  # not public keys
     "predicted",
     "refinement",
     "net",
+    "groups",
     "peak_dtype_macs_per_s",
 )
 OPTIONAL = ("per_sample",)  # absent from the summary where there is nothing to say
@@ -143,6 +145,7 @@ class Result:
     predicted: Mapping[str, Predicted] = field(default_factory=dict)  # by layer
     refinement: Refinement | None = None  # what a refined mapping gained
     net: Net | None = None  # what the mappings of other objectives gave
+    groups: tuple[GroupFacts, ...] = ()  # layers that ran together
     peak_dtype_macs_per_s: float = 0.0  # of the arrays at the formats used
 
     def __getattr__(self, key: str) -> Any:

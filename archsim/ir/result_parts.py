@@ -178,6 +178,25 @@ class Net(TypedDict):
     kept: Annotated[str, ResultKey(TEXT, "Whose result this is: that of an objective, or in turn.")]
 
 
+class WindowFacts(TypedDict):
+    """Where a tensor lies that one layer of a group makes and others read."""
+
+    tensor: Annotated[str, ResultKey(TEXT, "The tensor.")]
+    memory: Annotated[str, ResultKey(TEXT, "The memory that holds it.")]
+    rows: Annotated[int, ResultKey(COUNT, "Positions along the dim of passes that can be read at once.")]
+    step: Annotated[int, ResultKey(COUNT, "Positions that are new in a pass.")]
+    slots: Annotated[int, ResultKey(COUNT, "Passes that it has room for.")]
+
+
+class GroupFacts(TypedDict):
+    """Layers that ran together, pass by pass."""
+
+    name: Annotated[str, ResultKey(TEXT, "The group.")]
+    layers: Annotated[Sequence[str], ResultKey(TEXT, "Its layers, in order.")]
+    loops: Annotated[Mapping[str, int], ResultKey(COUNT, "Tile of each loop over passes, by LAYER.DIM.")]
+    windows: Annotated[Sequence[WindowFacts], ResultKey(TABLE, "Tensors between its layers.")]
+
+
 class Refinement(TypedDict):
     """What ranking mappings by simulation gained."""
 

@@ -12,6 +12,8 @@ from archsim.ir.workload import Workload
 from archsim.lab.run.job import Job
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import VerifyOptions
+from archsim.report.run.layouts import tables
+from archsim.report.run.run_sentences import sentences
 from archsim.spec.load import load
 from archsim.system import simulate
 from mapper.compile import Compiled, compile_model
@@ -150,3 +152,17 @@ def test_the_net_keeps_layers_one_by_one_where_that_is_better(path: Path, monkey
     apart = archsim.run(path, on="edge_npu", net=False).result.cycles_total
     kept = archsim.run(path, on="edge_npu", schedule="best", net=True).result
     assert kept.cycles_total <= apart * 1.005
+
+
+def test_a_report_shows_what_ran_together(path: Path) -> None:
+    summary = archsim.run(path, on="edge_npu", schedule="best", net=False).summary
+    (group,) = summary["details"]["groups"]
+    names = [layer.name for layer in workload(path).layers]
+    assert group["layers"] == names and len(group["windows"]) == len(names) - 1
+    (row,) = tables(summary)["groups"].rows
+    assert row[:2] == (group["name"], len(names))
+    said = (
+        f"{len(names)} layers ran together, in 1 group with passes of their own; 2 results between them stayed on chip."
+    )
+    assert said in sentences(summary)
+    assert "groups" not in archsim.run(path, on="edge_npu", net=False).summary["details"]

@@ -33,6 +33,7 @@ from archsim.ir.packing import stored_bits
 from archsim.ir.result import Result
 from archsim.ir.result_parts import (
     ArchitectureFacts,
+    GroupFacts,
     Predicted,
     Provenance,
     RepeatFacts,
@@ -236,6 +237,7 @@ def assemble(
         power_trace=watts.trace,
         power_parts=by_part(activity, energy, tables),
         predicted=predicted,
+        groups=_groups(mapping),
         peak_dtype_macs_per_s=float(used * architecture.clock_hz),
     )
 
@@ -258,6 +260,22 @@ def _predicted(mapping: ModelMapping | None) -> dict[str, Predicted]:
         }
         for layer in (mapping.layers if mapping is not None else ())
     }
+
+
+def _groups(mapping: ModelMapping | None) -> tuple[GroupFacts, ...]:
+    """The layers that ran together."""
+    return tuple(
+        {
+            "name": group.name,
+            "layers": [member.layer for member in group.members],
+            "loops": {f"{loop.layer}.{loop.dim}": loop.tile for loop in group.loops},
+            "windows": [
+                {"tensor": each.tensor, "memory": each.level, "rows": each.rows, "step": each.step, "slots": each.slots}
+                for each in group.windows
+            ],
+        }
+        for group in (mapping.groups if mapping is not None else ())
+    )
 
 
 def _facts_of(workload: Workload | None, activity: Activity, dtypes: Mapping[str, str], macs: int) -> WorkloadFacts:

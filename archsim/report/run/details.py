@@ -10,7 +10,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from archsim.ir.causes import CauseKeys
 from archsim.ir.keys import COUNT, RATIO, SECOND, TABLE, TEXT, ItemTypes, ResultKey
-from archsim.ir.result_parts import Net, Predicted, Refinement
+from archsim.ir.result_parts import GroupFacts, Net, Predicted, Refinement
 
 StretchDetails = Annotated[list[Any], ItemTypes((int, int, str, str))]
 LinkDetails = Annotated[list[int], ItemTypes((int, int, int))]
@@ -153,6 +153,7 @@ class RunDetails(TypedDict):
         Annotated[Mapping[str, Predicted], ResultKey(TABLE, "What the compiler knew of each layer.")]
     ]
     refinement: NotRequired[Annotated[Refinement, ResultKey(TABLE, "What ranking mappings by simulation gained.")]]
+    groups: NotRequired[Annotated[Sequence[GroupFacts], ResultKey(TABLE, "Layers that ran together, pass by pass.")]]
     net: NotRequired[Annotated[Net, ResultKey(TABLE, "What the mappings of other objectives gave.")]]
     why: NotRequired[
         Annotated[Sequence[WhyRow], ResultKey(TABLE, "The chip with each resource enlarged, where asked for.")]

@@ -154,6 +154,7 @@ def _contents(values: PageContent, made: Mapping[str, ReportTable]) -> list[tupl
         ("bottlenecks", "Bottlenecks", "bottlenecks" in made or "why" in made),
         ("waterfall", "MAC waterfall", True),
         ("time", "Where the time went", True),
+        ("groups", "Layers that ran together", "groups" in made),
         ("predicted", "Predicted and simulated", "predicted" in made),
         ("roofline", "Roofline", bool(values["roofline"])),
         ("dram", "DRAM over time", bool(values["drams"])),

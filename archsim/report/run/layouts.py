@@ -50,6 +50,7 @@ def tables(summary: Summary) -> dict[str, ReportTable]:
         "waterfall": waterfall(summary),
         "units": units(summary),
         "operands": operands(summary),
+        "groups": groups(summary),
         "predicted": predicted(summary),
         **{f"dram {name}": dram_table(name, part) for name, part in parts_with_rows(summary).items()},
         "roles": roles_table(summary),
@@ -190,6 +191,30 @@ def predicted(summary: Summary) -> ReportTable:
         TableColumn("search", "text"),
     )
     return ReportTable("Predicted and simulated", columns, rows, refinement(summary), media=PAGES)
+
+
+def groups(summary: Summary) -> ReportTable:
+    """Layers that ran together: their loops over passes, and what lay between them."""
+    spent = {layer["name"]: layer["cycles_critical"] for layer in single_layers(summary)}
+    rows = [
+        (
+            group["name"],
+            len(group["layers"]),
+            ", ".join(f"{dim.rpartition('.')[2]} by {tile}" for dim, tile in group["loops"].items()),
+            ", ".join(f"{each['tensor']} {count(each['rows'])}" for each in group["windows"]),
+            sum(spent.get(layer, 0) for layer in group["layers"]),
+        )
+        for group in summary["details"].get("groups", ())
+    ]
+    columns = (
+        TableColumn("group", "name"),
+        TableColumn("layers", show=count),
+        TableColumn("passes over", "text"),
+        TableColumn("windows, with positions held", "text", rank=1),
+        TableColumn("critical", unit="cycles", show=count),
+    )
+    note = "Layers of a group share passes; what they make for one another stays on chip, in windows."
+    return ReportTable("Layers that ran together", columns, rows, note, media=EVERYWHERE)
 
 
 def _over(row: Mapping[str, Any]) -> int | None:

@@ -29,6 +29,7 @@ def render(summary: Mapping[str, Any]) -> str:
         *_headed("Bottlenecks", made, ("bottlenecks", "why")),
         *_section(made, "waterfall", 2),
         *_headed("Where the time went", made, ("units", "operands")),
+        *_section(made, "groups", 2),
         *_section(made, "predicted", 2),
         *_headed("DRAM over time", made, [name for name in made if name.startswith("dram ")]),
         *_section(made, "roles", 2),

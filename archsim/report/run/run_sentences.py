@@ -15,11 +15,11 @@ from archsim.report.run.noc_rows import array_count
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Three to five sentences: use of the array, the largest loss, the slow layers, DRAM and energy; one a cache, and
-    one where the mappings are not those of the objective that was asked for."""
+    """Three to five sentences: use of the array, the largest loss, the slow layers, DRAM and energy; one a cache, one
+    where layers ran together, and one where the mappings are not those of the objective that was asked for."""
     found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary)]
     found += [_cache(name, cache) for name, cache in summary["details"].get("caches", {}).items()]
-    found += [_energy(summary), _net(summary)]
+    found += [_energy(summary), _groups(summary), _net(summary)]
     return [sentence for sentence in found if sentence]
 
 
@@ -113,6 +113,18 @@ def _energy(summary: Mapping[str, Any]) -> str:
     if summary["power_peak_w"] is not None and summary["power_window_s"]:
         peak = f"; power peaks at {si(summary['power_peak_w'], 'W', 3)} over {si(summary['power_window_s'], 's', 3)}"
     return f"The largest consumer is {name} with {percent(most, whole)} of {si(whole, 'J')}{peak}."
+
+
+def _groups(summary: Mapping[str, Any]) -> str:
+    """How many layers ran together, where any did."""
+    groups = summary["details"].get("groups", ())
+    if not groups:
+        return ""
+    layers, windows = (sum(len(group[key]) for group in groups) for key in ("layers", "windows"))
+    return (
+        f"{counted(layers, 'layer')} ran together, in {counted(len(groups), 'group')} with passes of their own; "
+        f"{counted(windows, 'result')} between them stayed on chip."
+    )
 
 
 def _net(summary: Mapping[str, Any]) -> str:

@@ -47,6 +47,8 @@ def summarise(result: Result, why: Sequence[WhyRow] = ()) -> dict[str, Any]:
         details["refinement"] = result.refinement
     if result.net:
         details["net"] = result.net
+    if result.groups:
+        details["groups"] = list(result.groups)
     if why:
         details["why"] = list(why)
     return {**result.to_json(), "details": details}
