@@ -21,6 +21,7 @@ from tests.tools.commands import GOLDEN
 from tests.tools.plugins import plugins
 from tests.tools.small_transformers import SMALL, parameters
 from tests.unit.test_figures import NEW
+from tests.unit.test_fusion import BOTTLENECK
 
 SCHEMA: dict[str, Any] = json.loads(schemas.schema("result"))
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -41,6 +42,7 @@ FREE = {  # mappings whose keys are names of parts, layers, units, nodes, roles 
     "provenance.options.set", "provenance.options.lookups", "provenance.options.parameters", "details.critical",
     "details.area_breakdown_mm2", "details.sources", "details.power", "details.dram", "details.row_hit_rate",
     "details.caches", "details.net.tried", "details.predicted", "details.timeline.[].units", "details.why.[].keys",
+    "details.groups.[].loops",
 }  # fmt: skip
 
 
@@ -70,6 +72,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     repeated = "- repeat: 7\n    name: block\n    layers:\n      - dense: {name: fc, out: size, act: relu}\n"
     (folder / "blocks.yaml").write_text(WORDS.partition("- dense")[0] + repeated, encoding="utf-8")
     (folder / "state.yaml").write_text(STATE, encoding="utf-8")
+    (folder / "bottleneck.yaml").write_text(BOTTLENECK, encoding="utf-8")
     (folder / "config.json").write_text(json.dumps(SMALL["llama"]), encoding="utf-8")
     tiny, words, chip = folder / "tiny.csv", folder / "words.yaml", GOLDEN / "chip.yaml"
     listing = Job(GOLDEN / "program.asm", chip)
@@ -94,6 +97,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "nested networks": plain(Job(tiny, "simba")),
         "fast": plain(Job(tiny, "edge_npu", fidelity="fast", refine=2)),
         "equal blocks": plain(Job(folder / "blocks.yaml", "edge_npu", repeat="steady")),
+        "groups": plain(Job(folder / "bottleneck.yaml", "edge_npu", schedule="best")),
         "net": netted,
         "repeated": plain(Job(tiny, "edge_npu", warm=3, repeat="steady", on_unsupported="host")),
     }
