@@ -167,14 +167,12 @@ class _Builder:
 
     def add(self, index: int, group: LoweredGroup) -> None:
         """A group: fence each command, give each core its own, nest it in its loops."""
-        fenced: dict[Lane, list[list[Fenced]]] = {lane: [] for lane in self.names}
         for layer in group.members:
             self.turns += layer.cores.turns() if layer.cores is not None else ()
             for item in layer.items:
                 if item.lane not in self.names:
                     raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
-            for lane, of in fenced.items():
-                of.append(self._fenced(index, layer, lane, first=not any(of)))
+        fenced = {lane: self._fenced(index, group, lane) for lane in self.names}
         self.order.close_layer(index)
         self.layers.append(group.members[-1].name)
         for lane, of in fenced.items():
@@ -183,17 +181,22 @@ class _Builder:
             else:
                 self._add_passes(lane, group.members, group.passes, of)
 
-    def _fenced(self, index: int, layer: LoweredLayer, lane: Lane, *, first: bool) -> list[Fenced]:
-        """The commands of a layer on a lane, with what they wait for; ``first``: of their group there."""
-        found: list[Fenced] = []
-        for item in _execution_order(item for item in layer.items if item.lane == lane):
+    def _fenced(self, index: int, group: LoweredGroup, lane: Lane) -> list[list[Fenced]]:
+        """The commands of each member on a lane, with what they wait for: the first one to run of those that need the
+        same waits for it."""
+        items = [_execution_order(item for item in layer.items if item.lane == lane) for layer in group.members]
+        found: list[dict[int, Fenced]] = [{} for _ in items]
+        places = [(member, number) for member, of in enumerate(items) for number in range(len(of))]
+        places.sort(key=lambda place: (_first_turn(group, place[0], items[place[0]][place[1]]), place))
+        for number, (member, at) in enumerate(places):
+            layer, item = group.members[member], items[member][at]
             remote = layer.cores is not None and layer.cores.is_remote(item)
             waits = self.order.wait_for(index, lane, item.touches, remote=remote)
-            if self.fences == "all" and first and not found:
+            if self.fences == "all" and not number:
                 waits = self.order.wait_for_all(index, lane, waits)
             when = layer.frame.edges("first", 0, item.depth) if layer.frame is not None else ()
-            found.append(Fenced(item, waits, when))
-        return found
+            found[member][at] = Fenced(item, waits, when)
+        return [[of[at] for at in sorted(of)] for of in found]
 
     def _add_alone(self, lane: Lane, layer: LoweredLayer, of: list[Fenced]) -> None:
         start = layer.frame.spread if layer.frame is not None else 0
@@ -313,6 +316,16 @@ def _body(plan: Plan, own: Sequence[Sequence[Command]]) -> tuple[ProgramNode, ..
 
 def _waiting(command: Command, tokens: tuple[Token, ...]) -> Command:
     return command.with_tokens((*tokens, *command.waits), command.signals) if tokens else command
+
+
+def _first_turn(group: LoweredGroup, member: int, item: Item) -> int:
+    """In which turn of a group's passes a command of a member runs first: before all, or by how many it is behind."""
+    if group.passes is None:
+        return 0
+    ahead = group.passes.ahead
+    if item.depth == 0:
+        return -1 if not item.after else sum(ahead.values()) + 1
+    return max(ahead.values()) - ahead[group.members[member].name]
 
 
 def _execution_order(items: Iterable[Item]) -> list[Item]:

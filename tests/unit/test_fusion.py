@@ -166,3 +166,10 @@ def test_a_report_shows_what_ran_together(path: Path) -> None:
     )
     assert said in sentences(summary)
     assert "groups" not in archsim.run(path, on="edge_npu", net=False).summary["details"]
+
+
+@pytest.mark.parametrize("size", ["128KiB", "256KiB"])
+def test_what_a_group_holds_over_its_passes_waits_for_the_bytes(size: str) -> None:
+    """In a small memory it lies where layers before the group still work; the Program checker would refuse it."""
+    summary = archsim.run("squeezenet", on="edge_npu", set={"l1.size": size}, schedule="best", net=False).summary
+    assert summary["details"]["groups"]
