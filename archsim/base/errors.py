@@ -66,6 +66,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f" (did you mean '{close}'?)" if close else ""
 
 
+def nearest_spare(name: str, present: Iterable[str], asked: Iterable[str]) -> str:
+    """Return a ' (did you mean it by X?)' hint for a missing ``name``: what is ``present`` and not ``asked`` for."""
+    close = nearest_name(name, set(present) - set(asked))
+    return f" (did you mean it by '{close}'?)" if close else ""
+
+
 def nearest_name(name: str, known: Iterable[str]) -> str:
     """Return the one of ``known`` that is spelt most alike, or '' when none is near."""
     return next(iter(difflib.get_close_matches(name.lower(), sorted(known), n=1, cutoff=0.6)), "")

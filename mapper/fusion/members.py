@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import NamedTuple, Protocol
 
 from archsim.base.errors import MappingError
@@ -182,9 +183,7 @@ def _held(problem: Problem, ties: Sequence[Tie]) -> Iterator[_Held]:
             continue
         tiles = {**problem.dims, **{tie.dim: tie.tile for tie in ties[:depth]}}
         parts = components(plan.axes, plan.shape, problem.layer.dims)
-        size = plan.element_bytes
-        for each in slot_sizes(parts, tiles):
-            size *= each
+        size = prod(slot_sizes(parts, tiles)) * plan.element_bytes
         yield _Held(plan, depth, size, 2 if depth else 1)
 
 
@@ -204,7 +203,7 @@ def _room(free: Mapping[str, int], windows: Sequence[WindowPlan], held: Sequence
     """Bytes that are left for the tiles of a pass; raises MappingError where there are none."""
     room = dict(free)
     for window in windows:
-        room[window.window.level] -= window.span or window.slot_bytes * window.window.slots
+        room[window.window.level] -= window.size_bytes
     for hold in (hold for own in held for hold in own):
         room[hold.operand.level] -= hold.size_bytes * hold.slots
     for name, left in room.items():
@@ -274,9 +273,7 @@ def _check_room(
     """Raise MappingError where windows and rings of all members do not fit together."""
     need: dict[str, int] = {}
     for window in windows:
-        need[window.window.level] = need.get(window.window.level, 0) + (
-            window.span or window.slot_bytes * window.window.slots
-        )
+        need[window.window.level] = need.get(window.window.level, 0) + window.size_bytes
     for problem, mapping in zip(problems, whole, strict=True):
         for slot in wanted(problem, mapping):
             word = chip.memory(slot.memory).word_bytes

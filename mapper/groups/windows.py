@@ -75,6 +75,11 @@ class WindowPlan:
         return self.slot_bytes + (self.window.slots - 1) * self.step_bytes
 
     @property
+    def size_bytes(self) -> int:
+        """Bytes of all slots."""
+        return self.span or self.slot_bytes * self.window.slots
+
+    @property
     def origin(self) -> int:
         """Byte of a slot at which readers find the position where their pass begins, along all axes."""
         return -sum(span.low * stride for span, stride in zip(self.spans, self.stored.strides, strict=True))

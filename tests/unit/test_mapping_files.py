@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import archsim
-from archsim.base.errors import ArchsimError
+from archsim.base.errors import ArchsimError, ConfigError
 from archsim.cli.app import main
 from archsim.ir.asm.printer import print_program
+from archsim.ir.text import mapping_file_from_yaml
 from archsim.lab.run import mapping_file
 from archsim.lab.run.job import BuiltJob, Job, build
 
@@ -231,3 +232,10 @@ def test_the_command_line_exports_and_takes_files(tmp_path: Path, capsys: pytest
     with pytest.raises(SystemExit) as caught:
         main(["check", str(path)])
     assert not caught.value.code and "mapping of 'eye_tracking' on 'edge_npu'" in capsys.readouterr().out
+
+
+def test_a_missing_key_names_the_one_that_may_be_meant() -> None:
+    nodes = "nodes: [{keep: a, in: l1, slotz: 2}]"
+    text = f"schema: archsim.mapping/1\nlayers:\n- {{layer: a, unit: mxu, kind: matmul, {nodes}}}\n"
+    with pytest.raises(ConfigError, match=r"nodes\[0\]\.slots: missing \(did you mean it by 'slotz'\?\)"):
+        mapping_file_from_yaml(text, "m.yaml")

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
 
-from archsim.base.errors import ConfigError, nearest, nearest_name
+from archsim.base.errors import ConfigError, nearest, nearest_spare
 from archsim.frontend.workload_yaml.expression import evaluate
 from archsim.spec.nodes import FileNode as Text
 
@@ -37,8 +37,7 @@ class EntryOptions:
 
     def _missing(self, key: str) -> NoReturn:
         """Raise ConfigError for a key that has to be there, with the one that may be meant by it."""
-        close = nearest_name(key, [name for name in self._node.mapping if name not in self._asked])
-        self.fail(f"key '{key}' is missing" + (f" (did you mean it by '{close}'?)" if close else ""))
+        self.fail(f"key '{key}' is missing{nearest_spare(key, self._node.mapping, self._asked)}")
 
     def has(self, key: str) -> bool:
         """Whether the file gives ``key``."""

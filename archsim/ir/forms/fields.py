@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 import yaml
 
-from archsim.base.errors import ConfigError, ProgramError, nearest
+from archsim.base.errors import ConfigError, ProgramError, nearest, nearest_spare
 from archsim.ir.asm.cursor import WordCursor
 from archsim.ir.asm.lexer import phrase
 from archsim.spec.nodes import FileNode, parse, scalar
@@ -46,7 +46,8 @@ class MappingFields:
     def child(self, key: str) -> FileNode:
         """The value of a key that must be there."""
         if not self.has(key):
-            raise ConfigError(f"{self.node.mark}: {self.at(key)}: missing")
+            meant = nearest_spare(key, self.node.mapping, self._asked)
+            raise ConfigError(f"{self.node.mark}: {self.at(key)}: missing{meant}")
         return self.node.mapping[key]
 
     def text(self, key: str, allowed: Iterable[str] = ()) -> str:

@@ -1,17 +1,4 @@
-"""A layer of a Workload <-> its mapping in the text form.
-
-- name: conv1
-  op: Conv
-  kind: matmul
-  dims: {h: 12, w: 12, k: 16, r: 3, s: 3, c: 8}
-  nest: m(h, w) n(k) k(r, s, c)
-  inputs:
-  - a = x(0, h+r-1, w+s-1, c) as inputs
-  - b = w1(k, r, s, c) as weights
-  output: out = y1(0, h, w, k) as outputs
-  steps:
-  - relu passes 1
-"""
+"""A layer of a Workload <-> its mapping in the text form, as ``archsim.ir.forms.workload`` shows one."""
 
 from __future__ import annotations
 
