@@ -96,7 +96,7 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
     """The group beside what stays on chip; raises MappingError where it is none or does not fit."""
     network, chip, members, engines = layers.workload, layers.architecture, choice.members, choice.engines
     parts = [network.layers[index] for index in members]
-    plan = _grouped(layers, parts, engines, choice.loops)
+    plan = grouped(layers, parts, engines, choice.loops)
     free = residency.free_beside(members, chip)
     windows = {window.tensor.name: window.window.level for window in plan.windows}
     problems = tuple(
@@ -125,9 +125,9 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
     return FusedGroup(choice, plan, problems, told, costs)
 
 
-def _grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[str], loops: Loops) -> GroupPlan:
-    """The group with its windows, and each member as far ahead as its readers need, and a pass more where another
-    engine reads what it makes."""
+def grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[str], loops: Loops) -> GroupPlan:
+    """The group of the layers ``parts`` with its windows, and each member as far ahead as its readers need, and a pass
+    more where another engine reads what it makes."""
     network, chip = layers.workload, layers.architecture
     last, level = parts[-1], chip.inner("inputs").name
     shared = tuple(SharedLoop(last.name, dim, tile) for dim, tile in loops)

@@ -145,10 +145,10 @@ def test_a_schedule_that_there_is_not_is_refused(path: Path) -> None:
 
 def test_the_net_keeps_layers_one_by_one_where_that_is_better(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups that only seem better are not kept."""
-    from mapper.fusion import choose
+    from mapper.fusion import chances
     from mapper.fusion.forecast import GroupForecast
 
-    monkeypatch.setattr(choose, "forecast", lambda costs, passes: GroupForecast(0.0, (0.0,) * len(costs)))
+    monkeypatch.setattr(chances, "forecast", lambda costs, passes: GroupForecast(0.0, (0.0,) * len(costs)))
     apart = archsim.run(path, on="edge_npu", net=False).result.cycles_total
     kept = archsim.run(path, on="edge_npu", schedule="best", net=True).result
     assert kept.cycles_total <= apart * 1.005

@@ -1,0 +1,77 @@
+"""Figures of a chain of layers by the objective: of its layers as they are, and of the groups that they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, prod
+from typing import Protocol
+
+from archsim.base.errors import MappingError
+from mapper.allocate.residency import Residency
+from mapper.cost.grid_cost import Costs
+from mapper.fusion.candidates import Loops, shared_loops
+from mapper.fusion.forecast import forecast
+from mapper.fusion.members import FusedGroup, Fusion, PassMapper, fused, grouped
+from mapper.fusion.outlook import Figure, outlook
+from mapper.given.priced import CELL
+
+
+class FusingMapper(PassMapper, Protocol):
+    """What maps a network, of which some layers may be groups."""
+
+    @property
+    def objective(self) -> str:
+        """What is minimised."""
+
+    def is_stated(self, index: int) -> bool:
+        """Whether a file states the mapping of a layer."""
+
+
+class ChainChances:
+    """A chain of layers beside what stays on chip, and their costs one by one; figures are the objective's."""
+
+    def __init__(self, layers: FusingMapper, choice: Fusion, residency: Residency, apart: Sequence[Costs]) -> None:
+        self._layers, self._choice, self._residency = layers, choice, residency
+        self._outlook = outlook(apart)
+        self.before = _apart(apart).of(layers.objective)
+
+    @property
+    def least(self) -> float:
+        """What no group of them undercuts."""
+        return self._figure(self._outlook.least)
+
+    def outlooks(self) -> list[tuple[float, Loops]]:
+        """What each of its loops may leave, the least first."""
+        parts, found = [self._layers.workload.layers[index] for index in self._choice.members], []
+        for loops in shared_loops(parts[-1]):
+            try:
+                plan = grouped(self._layers, parts, self._choice.engines, loops)
+            except MappingError:
+                continue
+            found.append((self._figure(self._outlook.cycles(plan.ties, self._layers.chip)), loops))
+        return sorted(found, key=lambda each: each[0])
+
+    def searched(self, loops: Loops) -> float:
+        """What it takes with these loops; infinite where that does not fit."""
+        try:
+            group = fused(self._layers, replace(self._choice, loops=loops), self._residency)
+        except MappingError:
+            return inf
+        return _together(self._layers, group).of(self._layers.objective)
+
+    def _figure(self, cycles: float) -> float:
+        return self._outlook.figure(cycles, self._layers.chip).of(self._layers.objective)
+
+
+def _together(layers: FusingMapper, group: FusedGroup) -> Figure:
+    """What a group is expected to take, and the energy of its accesses, operations and that time."""
+    cycles = forecast(group.costs, prod(group.plan.trips)).cycles
+    work = sum(float(costs.energy(costs.cycles * 0).flat[CELL]) for costs in group.costs)
+    return Figure(cycles, work + cycles * layers.chip.standing_pj)
+
+
+def _apart(members: Sequence[Costs]) -> Figure:
+    """What layers take one after the other."""
+    cycles = sum(float(costs.cycles.flat[CELL]) for costs in members)
+    return Figure(cycles, sum(float(costs.energy_pj.flat[CELL]) for costs in members))
