@@ -144,7 +144,7 @@ class Flow(NamedTuple):
 class Traffic:
     """Elements of one operand over the grid: slot, total brought (with and without padding), first tile, moves.
 
-    ``slots`` held, one where there is one move, 0 where it needs none. Shaped to broadcast over the grid: what does not
+    ``slots`` held, one where there is one move in all passes, 0 where it needs none. Shaped to broadcast over the grid: what does not
     depend on the cuts of a group has one value along it.
     """
 
@@ -247,7 +247,7 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
         inside = inside | of.moves if of.some_move else inside
     left = moved_share(grid.problem, plan, grid.cuts, above)
     filled, touched = filled * left, touched * left
-    slots = np.minimum(plan.slots, moves) if plan.buffered and not plan.resident else np.zeros(())
+    slots = np.minimum(plan.slots, moves * grid.problem.passes) if plan.buffered and not plan.resident else np.zeros(())
     beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
     run, held = grid.slots(plan, above)
     return Traffic(slot, filled, beyond, first, moves, slides, run, held, again, slots)

@@ -78,9 +78,14 @@ class Costs:
     @cached_property
     def cycles(self) -> Reals:
         """The same with DRAM traffic in whole bursts and a row that each move has to open, to rank mappings by; of a
-        layer that is spread over cores with what resources hold one another up."""
+        layer that is spread over cores with what resources hold one another up. Of a pass behind others, its part of
+        what it takes before the first and behind the last one."""
         if self.problem.spread is None:
-            return np.ceil(largest(self._terms.cycles) - 1e-6)
+            most = largest(self._terms.cycles)
+            if self.problem.passes > 1:
+                works = largest(self._terms.work)
+                most = works + (most - works) / self.problem.passes
+            return np.ceil(most - 1e-6)
         return np.ceil(together(self._terms.by_resource()) - 1e-6)
 
     @property

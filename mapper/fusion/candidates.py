@@ -8,7 +8,7 @@ from itertools import pairwise
 from archsim.ir.workload import Layer, Workload
 from mapper.problem.packed import base_of
 
-MOST_MEMBERS = 4
+MOST_MEMBERS = 8
 OUTERMOST = 3  # rows of a result that are looped over
 MOST_TILES = 4  # of a loop that are tried: what follows from halving the largest
 Loops = tuple[tuple[str, int], ...]  # dim and tile of each shared loop, outermost first

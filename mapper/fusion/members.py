@@ -224,8 +224,9 @@ def _in_a_pass(problem: Problem, ties: Sequence[Tie], held: Sequence[_Held], roo
     names = {hold.operand.name for hold in held}
     operands = tuple(replace(plan, resident=plan.resident or plan.name in names) for plan in problem.operands)
     dims = {**problem.dims, **{tie.dim: tie.tile for tie in ties}}
+    passes = prod(-(-problem.dims[tie.dim] // tie.tile) for tie in ties)
     capacity = {name: min(size, room.get(name, size)) for name, size in problem.capacity.items()}
-    return replace(problem, operands=operands, dims=dims, capacity=capacity)
+    return replace(problem, operands=operands, dims=dims, capacity=capacity, passes=passes)
 
 
 def _own(mapping: LayerMapping, problem: Problem, ties: Sequence[Tie], held: Sequence[_Held]) -> LayerMapping:

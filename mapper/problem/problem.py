@@ -79,6 +79,7 @@ class Problem:
     spread: Spread | None = None  # over the cores of a chip that has several; ``dims`` are then those of one core
     external: frozenset[str] = frozenset()  # weights and inputs of the model, of a layer that others run before
     windows: tuple[Window, ...] = ()  # of its nest, where the array's dataflow asks for them
+    passes: int = 1  # how often it runs, each time behind itself: one pass of a layer in a group
     beside: frozenset[str] = field(init=False, repr=False, compare=False)
     loads: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
     stores: tuple[OperandPlan, ...] = field(init=False, repr=False, compare=False)
@@ -255,6 +256,8 @@ def _content(problem: Problem) -> list[object]:
         [replace(plan, tensor="") for plan in problem.operands],
         [(step.passes, step.slow) for step in layer.steps],
     ]
+    if problem.passes > 1:
+        found.append(problem.passes)
     if spread is None:
         return found
     cut = [spread.axis, spread.loops, spread.parts, sorted(spread.shared), sorted(layer.dims.items())]
