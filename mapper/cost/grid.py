@@ -144,8 +144,8 @@ class Flow(NamedTuple):
 class Traffic:
     """Elements of one operand over the grid: slot, total brought (with and without padding), first tile, moves.
 
-    ``slots`` held, one where there is one move in all passes, 0 where it needs none. Shaped to broadcast over the grid: what does not
-    depend on the cuts of a group has one value along it.
+    ``slots`` held, one where there is one move in all passes, 0 where it needs none. Shaped to broadcast over the grid:
+    what does not depend on the cuts of a group has one value along it.
     """
 
     slot: Reals

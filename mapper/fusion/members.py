@@ -2,7 +2,7 @@
 
 A member's pass is a mapping problem of its own: the layer in the box of one pass, with windows, and what is held over
 passes, on chip already. Its loop tree is searched as any layer's is; of the room that windows and held tiles leave each
-member has an equal share.
+member has a part.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mapper.allocate.rings import wanted
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid_cost import Costs
 from mapper.fusion.candidates import Loops
+from mapper.fusion.room import left, shares
 from mapper.given.priced import CELL, price
 from mapper.given.structure import faults
 from mapper.groups.plan import GroupPlan, planned
@@ -104,14 +105,13 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
     )
     held = [list(_held(problem, plan.ties[problem.layer.name])) for problem in problems]
     plan = replace(plan, group=replace(plan.group, shared=tuple(_shared(plan, problems, held))))
-    room = _room(free, plan.windows, held)
-    passes = [
-        _in_a_pass(problem, plan.ties[problem.layer.name], own, _shares(room, problems, problem))
-        for problem, own in zip(problems, held, strict=True)
-    ]
+    taken = [(window.window.level, window.size_bytes) for window in plan.windows]
+    taken += [(hold.operand.level, hold.size_bytes * hold.slots) for own in held for hold in own]
+    passes = [_pass(each, plan.ties[each.layer.name], own) for each, own in zip(problems, held, strict=True)]
+    rooms = shares(left(free, taken), passes)
     own = [
-        _own(layers.searched_pass(each), problem, plan.ties[problem.layer.name], holding)
-        for each, problem, holding in zip(passes, problems, held, strict=True)
+        _own(layers.searched_pass(_within(each, room)), problem, plan.ties[problem.layer.name], holding)
+        for each, room, problem, holding in zip(passes, rooms, problems, held, strict=True)
     ]
     whole = tuple(plan.whole(mapping, layer) for mapping, layer in zip(own, parts, strict=True))
     memories = tuple(memory.name for memory in chip.memories)
@@ -199,34 +199,18 @@ def _shared(
             yield loop
 
 
-def _room(free: Mapping[str, int], windows: Sequence[WindowPlan], held: Sequence[Sequence[_Held]]) -> dict[str, int]:
-    """Bytes that are left for the tiles of a pass; raises MappingError where there are none."""
-    room = dict(free)
-    for window in windows:
-        room[window.window.level] -= window.size_bytes
-    for hold in (hold for own in held for hold in own):
-        room[hold.operand.level] -= hold.size_bytes * hold.slots
-    for name, left in room.items():
-        if left <= 0:
-            raise MappingError(f"windows and what is held over passes leave no room in '{name}'")
-    return room
-
-
-def _shares(room: Mapping[str, int], problems: Sequence[Problem], own: Problem) -> dict[str, int]:
-    """The part of it that a member has, of each memory that it uses."""
-    return {
-        name: left // max(1, sum(any(plan.level == name for plan in each.operands) for each in problems))
-        for name, left in room.items()
-    }
-
-
-def _in_a_pass(problem: Problem, ties: Sequence[Tie], held: Sequence[_Held], room: Mapping[str, int]) -> Problem:
+def _pass(problem: Problem, ties: Sequence[Tie], held: Sequence[_Held]) -> Problem:
+    """The box of one pass, behind which others run, with what is held over them on chip."""
     names = {hold.operand.name for hold in held}
     operands = tuple(replace(plan, resident=plan.resident or plan.name in names) for plan in problem.operands)
     dims = {**problem.dims, **{tie.dim: tie.tile for tie in ties}}
     passes = prod(-(-problem.dims[tie.dim] // tie.tile) for tie in ties)
+    return replace(problem, operands=operands, dims=dims, passes=passes)
+
+
+def _within(problem: Problem, room: Mapping[str, int]) -> Problem:
     capacity = {name: min(size, room.get(name, size)) for name, size in problem.capacity.items()}
-    return replace(problem, operands=operands, dims=dims, capacity=capacity, passes=passes)
+    return replace(problem, capacity=capacity)
 
 
 def _own(mapping: LayerMapping, problem: Problem, ties: Sequence[Tie], held: Sequence[_Held]) -> LayerMapping:

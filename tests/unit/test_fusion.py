@@ -111,7 +111,7 @@ def test_less_energy_is_found_too(path: Path, objective: str) -> None:
 
 
 def test_no_group_where_windows_have_no_room(path: Path) -> None:
-    assert compiled(path, BEST, **{"l1.size": "9KiB"}).mapping.groups == ()
+    assert compiled(path, BEST, **{"l1.size": "6KiB"}).mapping.groups == ()
 
 
 def test_what_others_read_too_is_no_window(tmp_path: Path) -> None:
