@@ -21,7 +21,7 @@ from mapper.fusion.forecast import forecast
 from mapper.fusion.members import FusedGroup, Fusion, fused
 from mapper.given.priced import price
 from mapper.given.stated import Stated, StatedError
-from mapper.groups.plan import GroupPlan, expanded, planned, spans_of, windowed
+from mapper.groups.plan import GroupPlan, engines_of, expanded, planned, spans_of, windowed
 from mapper.layer_solver import Solver, Work
 from mapper.lower.model import Mapped
 from mapper.lower.one_layer import lower_alone
@@ -64,7 +64,8 @@ class Layers:
             architecture, options.outer, energies.pj, standing_w=energies.standing_w, shares=options.network_shares
         )
         self.solver = solver or Solver(self.chip, dtypes, options)
-        self.groups = planned(options.given.groups, workload, architecture, dtypes)
+        engines = engines_of(options.given.layers.values(), architecture)
+        self.groups = planned(options.given.groups, workload, architecture, dtypes, engines)
         self.stated = Stated(workload, self.chip, dtypes, expanded(options.given, self.groups, workload))
         self.rules = {layer.name: self._rules(layer) for layer in workload.layers}
 

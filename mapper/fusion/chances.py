@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf, prod
 from typing import Protocol
@@ -12,8 +12,9 @@ from mapper.allocate.residency import Residency
 from mapper.cost.grid_cost import Costs
 from mapper.fusion.candidates import Loops, shared_loops
 from mapper.fusion.forecast import forecast
+from mapper.fusion.judging import Figure, Judge
 from mapper.fusion.members import FusedGroup, Fusion, PassMapper, fused, grouped
-from mapper.fusion.outlook import Figure, outlook
+from mapper.fusion.outlook import outlook
 from mapper.given.priced import CELL
 
 
@@ -29,12 +30,14 @@ class FusingMapper(PassMapper, Protocol):
 
 
 class ChainChances:
-    """A chain of layers beside what stays on chip, and their costs one by one; figures are the objective's."""
+    """A chain of layers beside what stays on chip, and their costs one by one; figures are the judge's."""
 
-    def __init__(self, layers: FusingMapper, choice: Fusion, residency: Residency, apart: Sequence[Costs]) -> None:
-        self._layers, self._choice, self._residency = layers, choice, residency
+    def __init__(
+        self, layers: FusingMapper, choice: Fusion, residency: Residency, apart: Sequence[Costs], judge: Judge
+    ) -> None:
+        self._layers, self._choice, self._residency, self._judge = layers, choice, residency, judge
         self._outlook = outlook(apart)
-        self.before = _apart(apart).of(layers.objective)
+        self.before = judge.of(one_by_one(apart))
 
     @property
     def least(self) -> float:
@@ -58,10 +61,10 @@ class ChainChances:
             group = fused(self._layers, replace(self._choice, loops=loops), self._residency)
         except MappingError:
             return inf
-        return _together(self._layers, group).of(self._layers.objective)
+        return self._judge.of(_together(self._layers, group))
 
     def _figure(self, cycles: float) -> float:
-        return self._outlook.figure(cycles, self._layers.chip).of(self._layers.objective)
+        return self._judge.of(self._outlook.figure(cycles, self._layers.chip))
 
 
 def _together(layers: FusingMapper, group: FusedGroup) -> Figure:
@@ -71,7 +74,10 @@ def _together(layers: FusingMapper, group: FusedGroup) -> Figure:
     return Figure(cycles, work + cycles * layers.chip.standing_pj)
 
 
-def _apart(members: Sequence[Costs]) -> Figure:
+def one_by_one(members: Iterable[Costs]) -> Figure:
     """What layers take one after the other."""
-    cycles = sum(float(costs.cycles.flat[CELL]) for costs in members)
-    return Figure(cycles, sum(float(costs.energy_pj.flat[CELL]) for costs in members))
+    cycles = energy = 0.0
+    for costs in members:
+        cycles += float(costs.cycles.flat[CELL])
+        energy += float(costs.energy_pj.flat[CELL])
+    return Figure(cycles, energy)

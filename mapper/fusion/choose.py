@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from archsim.ir.program import EngineKind
 from mapper.allocate.residency import Residency
 from mapper.cost.grid_cost import Costs
 from mapper.fusion.candidates import chains
-from mapper.fusion.chances import ChainChances, FusingMapper
+from mapper.fusion.chances import ChainChances, FusingMapper, one_by_one
+from mapper.fusion.judging import Judge
 from mapper.fusion.members import Fusion
 from mapper.fusion.prospects import Prospect
 from mapper.given.priced import price
+from mapper.lower.item import unit_engine
 from mapper.lower.model import Mapped
 from mapper.problem.problem import Problem, content
 
-WORTH = 0.005  # of what layers take: a group that spares less is none
+WORTH = 0.001  # of what layers take: a group that spares less is none
 
 
 def chosen(layers: FusingMapper, mapped: Mapped) -> tuple[Fusion, ...]:
@@ -71,20 +74,22 @@ class _Chooser:
         self.layers, self.mapped = layers, mapped
         self._costs: dict[int, Costs] = {}
         self._known: dict[object, Prospect] = {}
+        indices = [index for index, problem in enumerate(mapped.problems) if problem is not None]
+        self._judge = Judge(layers.objective, one_by_one(map(self._of, indices)))
 
-    def engines(self, members: range) -> tuple[str, ...]:
+    def engines(self, members: range) -> tuple[EngineKind, ...]:
         """Of layers as they are mapped one by one."""
-        return tuple([problem.engine for problem in self._problems(members)])
+        return tuple([unit_engine(problem) for problem in self._problems(members)])
 
     def prospect(self, members: range) -> Prospect | None:
         """Of these layers; None where they cannot be a group."""
         if any(self.mapped.problems[index] is None or self.layers.is_stated(index) for index in members):
             return None
-        if "copy" in self.engines(members):
+        if "store" in self.engines(members):  # a copy
             return None
         costs = [self._of(index) for index in members]
         residency = _without(self.mapped.residency, self.layers, members)
-        chain = ChainChances(self.layers, Fusion(members, self.engines(members), ()), residency, costs)
+        chain = ChainChances(self.layers, Fusion(members, self.engines(members), ()), residency, costs, self._judge)
         return self._known.setdefault(self._key(members, residency, chain.before), Prospect(chain, WORTH))
 
     def _key(self, members: range, residency: Residency, before: float) -> object:

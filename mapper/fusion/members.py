@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from archsim.base.errors import MappingError
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import Keep, LayerMapping, MapNode
+from archsim.ir.program import EngineKind
 from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, TensorWindow
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
@@ -27,13 +28,11 @@ from mapper.fusion.room import left, shares
 from mapper.given.priced import CELL, price
 from mapper.given.structure import faults
 from mapper.groups.plan import GroupPlan, planned
-from mapper.groups.ties import Tie, refuse, ties_of
-from mapper.groups.windows import WindowPlan, windows_of
+from mapper.groups.ties import Tie, ties_of
+from mapper.groups.windows import MAKER, WindowPlan, windows_of
 from mapper.problem.geometry import components, slot_sizes
-from mapper.problem.operands import ADDEND, OperandPlan, pad_bytes
+from mapper.problem.operands import OperandPlan, pad_bytes
 from mapper.problem.problem import Problem
-
-VECTOR = "vector"
 
 
 class PassMapper(Protocol):
@@ -69,7 +68,7 @@ class Fusion:
     """A choice: the layers ``members`` as a group on their ``engines``, with ``loops`` over passes."""
 
     members: range
-    engines: tuple[str, ...]
+    engines: tuple[EngineKind, ...]
     loops: Loops
 
 
@@ -125,7 +124,7 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
     return FusedGroup(choice, plan, problems, told, costs)
 
 
-def grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[str], loops: Loops) -> GroupPlan:
+def grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[EngineKind], loops: Loops) -> GroupPlan:
     """The group of the layers ``parts`` with its windows, and each member as far ahead as its readers need, and a pass
     more where another engine reads what it makes."""
     network, chip = layers.workload, layers.architecture
@@ -135,38 +134,27 @@ def grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[str], 
     name = f"{parts[0].name}..{last.name}"
     group = Group(name, tuple(Member(layer.name) for layer in parts), shared, bare)
     ties = ties_of(group, parts)
-    found = windows_of(group, parts, network.tensors, ties, *_stored(layers))
-    makers = {window.maker: window for window in found}
-    kind = dict(zip((layer.name for layer in parts), engines, strict=True))
-    ahead = _ahead(group, [makers[layer.name] for layer in parts[:-1]], kind)
-    slots = {
-        window.tensor.name: max(ahead[window.maker] - ahead[reader] for reader, _ in window.readers) - window.lead + 1
-        for window in makers.values()
-    }
+    kind: dict[str, EngineKind] = dict(zip((layer.name for layer in parts), engines, strict=True))
+    found = list(windows_of(group, parts, network.tensors, ties, kind, *_stored(layers)))
+    ahead = _ahead([layer.name for layer in parts], found)
+    slots = {window.tensor.name: window.least_slots(ahead.__getitem__)[0] for window in found}
     members = tuple(Member(layer.name, ahead[layer.name]) for layer in parts)
     windows = tuple(replace(window, slots=slots[window.tensor]) for window in bare)
-    (plan,) = planned((replace(group, members=members, windows=windows),), network, chip, layers.dtypes)
+    (plan,) = planned((replace(group, members=members, windows=windows),), network, chip, layers.dtypes, kind)
     return plan
 
 
-def _ahead(group: Group, windows: Sequence[WindowPlan], kind: Mapping[str, str]) -> dict[str, int]:
-    """By how many passes each member is ahead: as far as its readers need, and a pass more of those on another engine
-    than the vector unit, which writes it; of one that the vector unit reads exactly as far. ``windows``: in order."""
-    ahead = dict.fromkeys(kind, 0)
-    for _ in range(2 * len(kind)):
-        before = dict(ahead)
-        for window in reversed(windows):
-            lanes = [VECTOR if operand == ADDEND else kind[reader] for reader, operand in window.readers]
-            if len(set(lanes)) < len(lanes):
-                refuse(group, f"two members read '{window.tensor.name}' on one engine")
-            readers = [(reader, lane == VECTOR) for (reader, _), lane in zip(window.readers, lanes, strict=True)]
-            least = max(ahead[reader] + window.lead + (not own) for reader, own in readers)
-            ahead[window.maker] = max(ahead[window.maker], least)
-            ahead |= {reader: ahead[window.maker] - window.lead for reader, own in readers if own}
-        if ahead == before:
-            break
-    else:
-        refuse(group, "the vector unit reads what it makes in passes that other readers do not allow")
+def _ahead(members: Sequence[str], windows: Sequence[WindowPlan]) -> dict[str, int]:
+    """By how many passes each member is ahead of the last one: as far as the readers of its result need, and a pass
+    more of those on another engine than the vector unit, which writes it; no less than a later reader on its queue."""
+    ahead = dict.fromkeys(members, 0)
+    for member in reversed(members):
+        for window in windows:
+            for each in window.readers:
+                if window.maker == member:
+                    ahead[member] = max(ahead[member], ahead[each.layer] + window.lead + (each.engine != MAKER))
+                elif any(own.layer == member and own.engine == each.engine for own in window.readers):
+                    ahead[member] = max(ahead[member], ahead[each.layer])
     return ahead
 
 

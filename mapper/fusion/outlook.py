@@ -13,23 +13,13 @@ from typing import NamedTuple
 from mapper.cost.chip_rates import ChipCosts, fold_function
 from mapper.cost.grid_cost import Costs
 from mapper.cost.latency import PINS
+from mapper.fusion.judging import Figure
 from mapper.given.priced import CELL
 from mapper.groups.ties import Tie, Ties
 from mapper.problem.operands import OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 ARRAY, VECTOR, LOADS, STORES = "array", "vector unit", "load engine", "store engine"
-
-
-class Figure(NamedTuple):
-    """Cycles and energy of layers."""
-
-    cycles: float
-    energy_pj: float
-
-    def of(self, objective: str) -> float:
-        """What the objective makes of them."""
-        return {"latency": self.cycles, "energy": self.energy_pj}.get(objective, self.cycles * self.energy_pj)
 
 
 class Outlook(NamedTuple):

@@ -9,6 +9,7 @@ from itertools import chain
 from archsim.base.errors import nearest
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import Keep, LayerMapping, Loop, MapNode
+from archsim.ir.program import EngineKind
 from archsim.ir.schedule import Group, SharedLoop
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
@@ -78,18 +79,33 @@ def _moved(nodes: Sequence[MapNode], by: int) -> tuple[MapNode, ...]:
     return tuple(replace(node, reserve_at=node.reserve_at + by) if isinstance(node, Keep) else node for node in nodes)
 
 
+def engines_of(mappings: Iterable[LayerMapping], architecture: Architecture) -> dict[str, EngineKind]:
+    """array | vector by layer, as mappings have it."""
+    arrays = {array.name for array in architecture.arrays}
+    return {mapping.layer: "array" if mapping.unit in arrays else "vector" for mapping in mappings}
+
+
 def planned(
-    groups: Iterable[Group], workload: Workload, architecture: Architecture, dtypes: Mapping[str, str]
+    groups: Iterable[Group],
+    workload: Workload,
+    architecture: Architecture,
+    dtypes: Mapping[str, str],
+    engines: Mapping[str, EngineKind],
 ) -> tuple[GroupPlan, ...]:
-    """The groups of several members, in the workload's order. Raises GroupError for one that cannot be run."""
+    """The groups of several members, in the workload's order; ``engines``: of their layers. Raises GroupError for one
+    that cannot be run."""
     numbers = {layer.name: number for number, layer in enumerate(workload.layers)}
     found, taken = [], set[str]()
     for group in groups:
         layers = list(_members(group, workload, numbers, taken))
         if not layers:
             refuse(group, "no members; allowed one or more")
+        unstated = next((layer.name for layer in layers if layer.name not in engines), "")
+        if unstated and len(layers) > 1:
+            refuse(group, f"the mapping of its member '{unstated}' is not stated; allowed all or none")
         if len(layers) > 1:
-            found.append(_planned(group, layers, numbers[layers[0].name], workload, architecture, dtypes))
+            first = numbers[layers[0].name]
+            found.append(_planned(group, layers, first, workload, architecture, dtypes, engines))
         elif group.shared or group.windows:
             refuse(group, "shared loops or windows of one member; allowed in groups of several")
     return tuple(sorted(found, key=lambda plan: plan.first))
@@ -100,8 +116,6 @@ def expanded(given: Given, plans: Sequence[GroupPlan], workload: Workload) -> Gi
     layers, places = dict(given.layers), dict(given.places)
     for plan in plans:
         for layer in workload.layers[plan.first : plan.last + 1]:
-            if layer.name not in layers:
-                refuse(plan.group, f"the mapping of its member '{layer.name}' is not stated; allowed all or none")
             own, shared = layers[layer.name], len(plan.group.own(layer.name))
             layers[layer.name] = plan.whole(own, layer)
             here = given.place(f"group {plan.group.name}")
@@ -134,6 +148,7 @@ def _planned(
     workload: Workload,
     architecture: Architecture,
     dtypes: Mapping[str, str],
+    engines: Mapping[str, EngineKind],
 ) -> GroupPlan:
     if architecture.noc is not None:
         refuse(group, "several members on a chip of several cores, which is not built yet")
@@ -147,9 +162,8 @@ def _planned(
     outer = architecture.inner("outputs").name
     if outer != inner.name:
         refuse(group, f"'{inner.name}' keeps inputs and '{outer}' outputs; allowed chips where one memory keeps both")
-    windows = tuple(
-        windows_of(group, layers, workload.tensors, ties, size_bytes(dtypes["inputs"]), pad_bytes(inner, "inputs"))
-    )
+    stored = size_bytes(dtypes["inputs"]), pad_bytes(inner, "inputs")
+    windows = tuple(windows_of(group, layers, workload.tensors, ties, engines, *stored))
     plan = GroupPlan(group, first, first + len(layers) - 1, ties, windows)
     for window in windows:
         _check_place(plan, window, layers, architecture)
@@ -191,24 +205,26 @@ def _check(plan: GroupPlan, window: WindowPlan, layers: Sequence[Layer], workloa
     if outside:
         refuse(group, f"a window of '{name}', which layer '{outside[0]}' reads outside of it")
     kinds = {layer.name: layer.kind for layer in layers}
-    odd = next((each for each in (window.maker, *dict(window.readers)) if kinds[each] not in ("matmul", "vector")), "")
+    used = (window.maker, *(each.layer for each in window.readers))
+    odd = next((each for each in used if kinds[each] not in ("matmul", "vector")), "")
     if odd:
         refuse(group, f"layer '{odd}' is a {kinds[odd]}; allowed members that an array or a vector unit runs")
     ahead = plan.ahead(window.maker)
-    for reader, _ in window.readers:
-        between = ahead - plan.ahead(reader)
+    for each in window.readers:
+        between = ahead - plan.ahead(each.layer)
         if between < window.lead:
             refuse(
                 group,
-                f"layer '{window.maker}' is ahead of '{reader}' by {between} passes; it reads what is made "
+                f"layer '{window.maker}' is ahead of '{each.layer}' by {between} passes; it reads what is made "
                 f"{window.lead} passes later",
             )
-        if window.window.slots < between - window.lead + 1:
-            refuse(
-                group,
-                f"a window of '{name}' with {window.window.slots} slots; allowed {between - window.lead + 1} or more, "
-                f"since '{window.maker}' is ahead of '{reader}' by {between} passes",
-            )
+    least, reader = window.least_slots(plan.ahead)
+    if window.window.slots < least:
+        refuse(
+            group,
+            f"a window of '{name}' with {window.window.slots} slots; allowed {least} or more, since '{window.maker}' "
+            f"is ahead of '{reader}' by {ahead - plan.ahead(reader)} passes",
+        )
 
 
 def _views(workload: Workload, name: str) -> bool:

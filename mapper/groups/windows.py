@@ -4,35 +4,58 @@ Along an axis that moves on by ``step`` a pass, its readers reach from ``low`` (
 positions beyond the step, which the maker brings in its next passes: ``lead`` of them, so that the maker's tiles all
 have one size. A slot holds ``-low + (lead + 1) x step`` positions, and the one after it begins ``step`` further: what
 both hold stays where it is. Along other axes a slot holds all, with the padding that readers see.
+
+Each queue that reads a window has its own place among the slots: its first reader's. Those of its members that are
+passes behind that one, or behind the maker on its queue, find what they need in the same slot, which then holds the
+positions of so many passes more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from archsim.ir.program import EngineKind
 from archsim.ir.schedule import Group, TensorWindow
 from archsim.ir.workload import Axis, Layer, Operand, Tensor
 from mapper.allocate.placement import Layout, layout
 from mapper.groups.ties import Advance, Ties, advances, refuse
+from mapper.problem.operands import ADDEND
 
 
 class AxisSpan(NamedTuple):
-    """Of one axis: the first position that a slot holds, relative to where its pass begins, and how many; ``advance``
-    by which it moves on, None where it does not. ``tail``: positions behind the tensor's end that readers see."""
+    """Of one axis: the first position that readers need, relative to where their pass begins; how many a slot holds;
+    ``advance`` by which it moves on, None where it does not. ``tail``: positions behind the tensor's end that readers
+    see; ``behind``: how many before the first one a slot holds, for readers that are passes behind."""
 
     low: int
     size: int
     advance: Advance | None
     tail: int
+    behind: int = 0
+
+    @property
+    def start(self) -> int:
+        """The first position that a slot holds, relative to where its pass begins."""
+        return self.low - self.behind
+
+
+class WindowReader(NamedTuple):
+    """An operand of a ``layer`` that lies in a window; ``engine``: array | vector, whose queue reads it; ``lag``: by
+    how many passes it is behind the place of its queue."""
+
+    layer: str
+    operand: str
+    engine: EngineKind
+    lag: int
 
 
 @dataclass(frozen=True)
 class WindowPlan:
     """A window laid out: ``spans`` and ``stored`` by axis of its tensor. ``lead``: passes that its maker is done with
     more than its readers when they begin; ``sliding``: the axis along which slots share positions, -1 for none.
-    ``maker`` and ``readers``: layers, with the operands that read it."""
+    ``maker``: a layer; ``readers``: in the order of the workload."""
 
     window: TensorWindow
     name: str  # of its ring
@@ -42,7 +65,7 @@ class WindowPlan:
     lead: int
     sliding: int
     maker: str
-    readers: tuple[tuple[str, str], ...]
+    readers: tuple[WindowReader, ...]
     trips: tuple[int, ...]  # of the shared loops, as its readers have them
 
     @property
@@ -82,7 +105,26 @@ class WindowPlan:
     @property
     def origin(self) -> int:
         """Byte of a slot at which readers find the position where their pass begins, along all axes."""
-        return -sum(span.low * stride for span, stride in zip(self.spans, self.stored.strides, strict=True))
+        return -sum(span.start * stride for span, stride in zip(self.spans, self.stored.strides, strict=True))
+
+    def read_at(self, layer: str, operand: str) -> int:
+        """The same for a reader, which may be passes behind."""
+        lag = next(each.lag for each in self.readers if (each.layer, each.operand) == (layer, operand))
+        return self.origin - (lag * self.step_bytes if lag else 0)
+
+    def least_slots(self, ahead: Callable[[str], int]) -> tuple[int, str]:
+        """How many slots there must be, and for which reader; ``ahead``: by how many passes a layer is."""
+        first = [of[-1 if engine == MAKER else 0].layer for engine, of in self.queues.items()]
+        return max((ahead(self.maker) - ahead(layer) - self.lead + 1, layer) for layer in first)
+
+    @property
+    def queues(self) -> dict[EngineKind, tuple[WindowReader, ...]]:
+        """The readers on each queue that takes slots and frees them, in order: the maker's own one reads what it holds
+        anyway, and takes slots only where no other queue reads them."""
+        found: dict[EngineKind, tuple[WindowReader, ...]] = {}
+        for each in self.readers:
+            found[each.engine] = (*found.get(each.engine, ()), each)
+        return {engine: of for engine, of in found.items() if engine != MAKER or len(found) == 1}
 
     @property
     def made_at(self) -> int:
@@ -90,10 +132,20 @@ class WindowPlan:
         return self.origin + (self.lead * self.step_bytes if self.lead else 0)
 
 
+MAKER: EngineKind = "vector"  # writes results, of products too
+
+
 def windows_of(
-    group: Group, layers: Sequence[Layer], tensors: Mapping[str, Tensor], ties: Ties, element_bytes: int, pad_bytes: int
+    group: Group,
+    layers: Sequence[Layer],
+    tensors: Mapping[str, Tensor],
+    ties: Ties,
+    engines: Mapping[str, EngineKind],
+    element_bytes: int,
+    pad_bytes: int,
 ) -> Iterator[WindowPlan]:
-    """The windows of a group, of the tensors that members make for one another; ``pad_bytes``: left free behind rows.
+    """The windows of a group, of the tensors that members make for one another; ``engines``: of its layers;
+    ``pad_bytes``: left free behind rows.
 
     Raises GroupError where they are not stated, or cannot be windows.
     """
@@ -105,7 +157,8 @@ def windows_of(
         if name not in stated:
             refuse(group, f"states no window of '{name}', which layer '{maker.name}' makes and a later member reads")
         readers = [(layer, op) for layer in layers[at + 1 :] for op in layer.inputs if op.tensor == name]
-        yield _planned(group, stated.pop(name), tensors[name], maker, readers, ties, element_bytes, pad_bytes)
+        lanes = [MAKER if op.name == ADDEND else engines[layer.name] for layer, op in readers]
+        yield _planned(group, stated.pop(name), tensors[name], maker, readers, lanes, ties, element_bytes, pad_bytes)
     if stated:
         refuse(group, f"a window of '{next(iter(stated))}', which no member makes for another one")
 
@@ -116,12 +169,22 @@ def _planned(
     tensor: Tensor,
     maker: Layer,
     readers: Sequence[tuple[Layer, Operand]],
+    lanes: Sequence[EngineKind],
     ties: Ties,
     element_bytes: int,
     pad_bytes: int,
 ) -> WindowPlan:
     spans, lead, sliding = [], 0, -1
     trips = _trips(group, tensor, readers, ties)
+    most = max(_leads(tensor, readers, ties), default=0)
+    used = tuple(_lagging(group, maker, readers, lanes, most))
+    late = next((each for each in used if each.lag), None)
+    if late is not None and len(group.loops) > 1:
+        refuse(
+            group,
+            f"layer '{late.layer}' is {late.lag} pass{'es' if late.lag > 1 else ''} behind what its engine has of "
+            f"'{tensor.name}', below another shared loop, which is not built yet",
+        )
     for axis, extent in enumerate(tensor.shape):
         reach = [_reach(operand.axes[axis], layer, ties) for layer, operand in readers]
         low, high = min(0, *(first for first, _ in reach)), max(end for _, end in reach)
@@ -129,9 +192,10 @@ def _planned(
         if advance is None:
             spans.append(AxisSpan(low, max(extent, high) - low, None, max(0, high - extent)))
             continue
-        ahead = max(0, -(-(high - advance.step) // advance.step))
+        ahead = _lead(high, advance)
         tail = (trips[advance.loop] - 1) * advance.step + high - extent
-        spans.append(AxisSpan(low, (ahead + 1) * advance.step - low, advance, max(0, tail)))
+        behind = max(each.lag for each in used) * advance.step if advance.loop == len(group.loops) - 1 else 0
+        spans.append(AxisSpan(low, (ahead + 1) * advance.step - low + behind, advance, max(0, tail), behind))
         if spans[-1].size > advance.step:
             if sliding >= 0 or advance.loop != len(group.loops) - 1:
                 refuse(group, f"passes share positions of '{tensor.name}' along another loop than the innermost one")
@@ -143,7 +207,6 @@ def _planned(
     box = replace(tensor, shape=tuple(span.size for span in spans), view=None)
     stored = layout(box, element_bytes, None, pad_bytes)
     named = f"{tensor.name}@{group.name}"
-    used = tuple((layer.name, operand.name) for layer, operand in readers)
     main = max(sliding, next((at for at, span in enumerate(spans) if span.advance is not None), 0))
     along = spans[main].advance
     step = along.step if along is not None else tensor.shape[main]
@@ -151,6 +214,33 @@ def _planned(
     full = replace(window, dim=dim, rows=spans[main].size, step=step)
     _check_stated(group, window, full)
     return WindowPlan(full, named, tensor, tuple(spans), stored, lead, sliding, maker.name, used, trips)
+
+
+def _leads(tensor: Tensor, readers: Sequence[tuple[Layer, Operand]], ties: Ties) -> Iterator[int]:
+    """Passes that a maker is done with more than its readers when they begin, along each axis that moves on."""
+    for axis in range(len(tensor.shape)):
+        advance = advances(readers[0][1], ties[readers[0][0].name])[axis]
+        if advance is not None:
+            yield _lead(max(_reach(operand.axes[axis], layer, ties)[1] for layer, operand in readers), advance)
+
+
+def _lead(high: int, advance: Advance) -> int:
+    return max(0, -(-(high - advance.step) // advance.step))
+
+
+def _lagging(
+    group: Group, maker: Layer, readers: Sequence[tuple[Layer, Operand]], lanes: Sequence[EngineKind], lead: int
+) -> Iterator[WindowReader]:
+    """The readers, each with how far it is behind the place of its queue. Raises GroupError where a later member of a
+    queue is ahead of an earlier one."""
+    ahead = {member.layer: member.ahead for member in group.members}
+    place: dict[EngineKind, int] = {MAKER: ahead[maker.name] - lead}
+    for (layer, operand), lane in zip(readers, lanes, strict=True):
+        lag = place.setdefault(lane, ahead[layer.name]) - ahead[layer.name]
+        if lane != MAKER and lag < 0:
+            first = next(other.name for (other, _), its in zip(readers, lanes, strict=True) if its == lane)
+            refuse(group, f"layer '{layer.name}' is ahead of '{first}', which reads '{operand.tensor}' before it")
+        yield WindowReader(layer.name, operand.name, lane, max(0, lag))
 
 
 def _check_stated(group: Group, window: TensorWindow, full: TensorWindow) -> None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from archsim.ir.program import Ring
+from archsim.ir.program import EngineKind, Ring
 from mapper.allocate.rings import Slot
 from mapper.groups.plan import GroupPlan
-from mapper.groups.ties import refuse
 from mapper.groups.windows import WindowPlan
 from mapper.lower.fences import Span
-from mapper.lower.item import Item, Lane, unit_engine
-from mapper.lower.passes import MadeWindow
+from mapper.lower.item import Item, Lane
+from mapper.lower.passes import MadeWindow, ReadWindow
 from mapper.lower.program import MAKER, LoweredGroup, LoweredLayer, Passes
 from mapper.lower.window_padding import WindowPadding
 from mapper.problem.element_scales import Numbers
-from mapper.problem.operands import ADDEND, OUT
+from mapper.problem.operands import OUT
 
 
 def grouped(
@@ -37,13 +36,13 @@ def grouped(
         name: tuple(_made(window, padding[window.name]) for window in plan.windows if window.maker == name)
         for name in by_name
     }
-    read: dict[tuple[str, Lane], tuple[str, ...]] = {}
+    read: dict[tuple[str, Lane], tuple[ReadWindow, ...]] = {}
     rings = []
     for window in plan.windows:
-        lanes = list(_readers(plan, window, by_name))
-        for reader, lane in lanes:
-            read[reader, lane] = (*read.get((reader, lane), ()), window.name)
-        rings.append(_ring(window, slots[window.name], numbers[window.name], by_name, lanes, queues))
+        for engine in dict.fromkeys(each.engine for each in window.readers):
+            for layer, found in _read(window, engine):
+                read[layer, (engine, 0)] = (*read.get((layer, (engine, 0)), ()), found)
+        rings.append(_ring(window, slots[window.name], numbers[window.name], by_name, queues))
     ahead = {member.layer: member.ahead for member in plan.group.members}
     frame = members[-1].frame
     assert frame is not None
@@ -69,27 +68,15 @@ def _made(window: WindowPlan, padding: WindowPadding) -> MadeWindow:
     return MadeWindow(window.name, window.retain > 0, window.trips[-1], window.lead, step, padding.ending())
 
 
-def _readers(plan: GroupPlan, window: WindowPlan, members: Mapping[str, LoweredLayer]) -> Iterator[tuple[str, Lane]]:
-    """The members and lanes whose commands read a window; raises GroupError for two of one lane."""
-    seen: dict[Lane, str] = {}
-    for reader, operand in window.readers:
-        frame = members[reader].frame
-        assert frame is not None
-        lane: Lane = ("vector", 0) if operand == ADDEND else (unit_engine(frame.problem), 0)
-        if lane in seen:
-            refuse(
-                plan.group,
-                f"'{seen[lane]}' and '{reader}' read '{window.tensor.name}' on one engine, which is not built yet",
-            )
-        slack = plan.ahead(window.maker) - plan.ahead(reader) - window.lead
-        if lane == MAKER and slack:
-            refuse(
-                plan.group,
-                f"'{window.maker}' is ahead of '{reader}' by {slack} passes more than it needs; both work on "
-                f"'{window.tensor.name}' with one engine, one behind the other",
-            )
-        seen[lane] = reader
-        yield reader, lane
+def _read(window: WindowPlan, engine: EngineKind) -> Iterator[tuple[str, ReadWindow]]:
+    """A window as the members read it whose commands one queue runs, in order."""
+    of = dict.fromkeys(each.layer for each in window.readers if each.engine == engine)
+    lags = {layer: max(each.lag for each in window.readers if each.layer == layer) for layer in of}
+    step = window.step_bytes if window.sliding >= 0 else 0
+    tokens, own = engine in window.queues, engine == MAKER[0]
+    for at, layer in enumerate(of):
+        later = tuple(lags[other] for other in list(of)[at + 1 :])
+        yield layer, ReadWindow(window.name, tokens, own, not at, lags[layer], later, window.trips[-1], step)
 
 
 def _ring(
@@ -97,7 +84,6 @@ def _ring(
     slot: Slot,
     numbers: Numbers,
     members: Mapping[str, LoweredLayer],
-    lanes: Sequence[tuple[str, Lane]],
     queues: Mapping[Lane, Sequence[str]],
 ) -> Ring:
     maker = members[window.maker].frame
@@ -112,7 +98,7 @@ def _ring(
         "inputs",
         maker.problem.operand(OUT).dtype,
         queues[MAKER][0],
-        tuple(queues[lane][0] for _, lane in lanes),
+        tuple(queues[engine, 0][0] for engine in window.queues),
         window.retain,
         scale,
         zero,

@@ -237,7 +237,7 @@ class Lowering:
         residency: Residency,
     ) -> Frame:
         stored = {
-            plan.operand: self._stored(plan, by_name, residency)
+            plan.operand: self._stored(problem.layer.name, plan, by_name, residency)
             for plan in problem.operands
             if plan.tensor and not plan.made_of
         }
@@ -273,10 +273,12 @@ class Lowering:
         command = Command(f"{layer.name}.host", "HOST", layer.name, role="host", flops=flops, nbytes=nbytes)
         return Item("host", 0, command, touches)
 
-    def _stored(self, plan: OperandPlan, by_name: Mapping[str, StoredTensor], residency: Residency) -> Stored:
+    def _stored(
+        self, layer: str, plan: OperandPlan, by_name: Mapping[str, StoredTensor], residency: Residency
+    ) -> Stored:
         tensor = plan.tensor
         if tensor in self.windows:
-            return self._in_window(plan, self.windows[tensor])
+            return self._in_window(layer, plan, self.windows[tensor])
         base = self.workload.tensors[self.base[tensor]]
         if plan.first is not None:
             strides = tuple([step * plan.element_bytes for step in plan.strides])
@@ -287,8 +289,8 @@ class Lowering:
         offset, strides = view_strides(self.workload.tensors[tensor], base, stored)
         return Stored(base.name, offset, strides, self.workload.tensors[tensor].shape)
 
-    def _in_window(self, plan: OperandPlan, window: WindowPlan) -> Stored:
-        origin = window.made_at if plan.name == OUT else window.origin
+    def _in_window(self, layer: str, plan: OperandPlan, window: WindowPlan) -> Stored:
+        origin = window.made_at if plan.name == OUT else window.read_at(layer, plan.operand)
         return Stored(window.name, origin, window.stored.strides, window.tensor.shape, window.loops)
 
     def place(self, residency: Residency) -> tuple[StoredTensor, ...]:

@@ -8,7 +8,8 @@ the next.
 
 A window is a ring. Its maker takes the next slot when it begins a pass and gives it when it is done; of a window whose
 readers reach ``lead`` passes further, the first slot is made by so many passes more, and the last slots are given when
-nothing is left to make. Readers take a slot and free it pass by pass.
+nothing is left to make. The first member that reads it on a queue takes a slot for all of them there pass by pass, and
+the last one frees it; those that are passes behind the others read the last slot for longer.
 """
 
 from __future__ import annotations
@@ -47,10 +48,47 @@ class MadeWindow:
 
 
 @dataclass(frozen=True)
+class ReadWindow:
+    """A window as a member reads it: ``ring``; whether its queue has ``tokens`` there, and is the maker's ``own``;
+    whether it is the ``first`` of the members on it that read; ``lag``: passes that it is behind the slot which its
+    queue has, and those of ``later`` members; ``turns``: of its innermost loop, in which slots are taken;
+    ``step_bytes``: by how many bytes a pass is further on."""
+
+    ring: str
+    tokens: bool
+    own: bool
+    first: bool
+    lag: int
+    later: tuple[int, ...]
+    turns: int
+    step_bytes: int
+
+    def takes(self) -> bool:
+        """Whether it takes a slot for its queue when a pass begins."""
+        return self.tokens and self.first
+
+    def frees(self, number: int | None) -> bool:
+        """Whether the slot that its queue has is free behind a pass: no later member reads there any more."""
+        if not self.tokens:
+            return False
+        if number is None or self.own:
+            return not self.later
+        slot = number + self.lag
+        if slot < self.turns - 1:
+            return all(slot < lag for lag in self.later)
+        return number == self.turns - 1 and all(lag < self.lag for lag in self.later)
+
+    def moved(self, number: int | None) -> int:
+        """Bytes that it reads further on, of a slot that stays the last one."""
+        past = number + self.lag - (self.turns - 1) if number is not None else 0
+        return max(0, past) * self.step_bytes
+
+
+@dataclass(frozen=True)
 class PassBody:
     """What a member does on one queue: ``before`` and ``behind`` the shared loops, by how many of them are above, and
     its ``body`` in each pass. ``vars``, ``trips``: of its own loops that are the shared ones, outermost first; ``made``
-    and ``read``: windows that it writes and rings that it reads on this queue."""
+    and ``read``: windows that it writes and reads on this queue."""
 
     layer: str
     ahead: int
@@ -60,7 +98,7 @@ class PassBody:
     body: Nodes
     behind: tuple[Nodes, ...]
     made: tuple[MadeWindow, ...] = ()
-    read: tuple[str, ...] = ()
+    read: tuple[ReadWindow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,16 +161,16 @@ class PassPipeline:
         if number is not None and number >= member.trips[-1]:
             made = tuple(each for each in made if number < each.turns + each.lead)
             own: Nodes = tuple(node for each in made for node in each.ending)
-            read: tuple[str, ...] = ()
+            read: tuple[ReadWindow, ...] = ()
         else:
             own, read = self._own(member, outer, inner, copy), member.read
-        waits = tuple([Token(f"{ring}.full") for ring in read])
+        waits = tuple([Token(f"{each.ring}.full") for each in read if each.takes()])
         begun = [*self._begun(member.layer, "reads", waits)]
         for window in made:
             if window.takes(number):
                 retains = window.retains and number != 0
                 begun += self._begun(member.layer, "takes", (Token(f"{window.ring}.free"),), retains)
-        given = [Token(f"{ring}.free") for ring in read]
+        given = [Token(f"{each.ring}.free") for each in read if each.frees(number)]
         given += [Token(f"{window.ring}.full") for window in made if window.gives(number)]
         return _given(member.layer, fused((*begun, *own)), tuple(given))
 
@@ -143,7 +181,7 @@ class PassPipeline:
             window.ring: (number - window.lead) * window.step_bytes
             for window in member.made
             if number is not None and number < window.lead
-        }
+        } | {each.ring: each.moved(number) for each in member.read}
         iteration = Iteration(at, dict(zip(member.vars, member.trips, strict=True)), copy, moved)
         if len(member.vars) == 1:
             return iteration.nodes(member.body)

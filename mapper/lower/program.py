@@ -35,7 +35,7 @@ from mapper.lower.fused import fused, only_waits
 from mapper.lower.instance import Cores
 from mapper.lower.item import Item, Lane
 from mapper.lower.order import HOST, Order, Waits, label
-from mapper.lower.passes import MadeWindow, Nodes, PassBody, PassPipeline
+from mapper.lower.passes import MadeWindow, Nodes, PassBody, PassPipeline, ReadWindow
 
 DMA_ENGINES: tuple[EngineKind, ...] = ("load", "store")
 MAKER: Lane = ("vector", 0)  # writes results, of products too
@@ -61,14 +61,14 @@ class LoweredLayer:
 @dataclass(frozen=True)
 class Passes:
     """How the members of a group run: ``ahead`` and ``trips`` of each by its name, its own shared loops outermost;
-    ``trips`` of the shared loops themselves. ``made``: windows by the member that makes them, ``read``: rings by
-    member and the lane whose commands read them."""
+    ``trips`` of the shared loops themselves. ``made``: windows by the member that makes them, ``read``: by member
+    and the lane whose commands read them."""
 
     name: str
     ahead: Mapping[str, int]
     trips: tuple[int, ...]
     made: Mapping[str, tuple[MadeWindow, ...]]
-    read: Mapping[tuple[str, Lane], tuple[str, ...]]
+    read: Mapping[tuple[str, Lane], tuple[ReadWindow, ...]]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from archsim.lab.verify.held_weights import held_weights
 from archsim.lab.verify.numbered import VerifyOptions, chosen_layers, load
 from archsim.lab.verify.outcome import EQUAL, VerifyCheck, VerifyOutcome
 from mapper.execute.run import unrolled
-from mapper.groups.plan import planned
+from mapper.groups.plan import engines_of, planned
 from mapper.groups.windows import WindowPlan
 
 
@@ -56,7 +56,8 @@ def verify(asked: VerifyOptions, say: Progress = quiet) -> VerifyOutcome:
 def _windows(built: BuiltJob) -> dict[str, WindowPlan]:
     """The windows of groups, by the tensors that lie there alone."""
     assert built.mapping is not None and built.workload is not None
-    plans = planned(built.mapping.groups, built.workload, built.architecture, built.mapping.dtypes)
+    engines = engines_of(built.mapping.layers, built.architecture)
+    plans = planned(built.mapping.groups, built.workload, built.architecture, built.mapping.dtypes, engines)
     return {window.tensor.name: window for plan in plans for window in plan.windows}
 
 

@@ -30,7 +30,7 @@ class WindowedResult:
         numbers.reverse()
         offset, shape, place = 0, [], []
         for span, extent, step in zip(self.plan.spans, self.plan.tensor.shape, self.plan.stored.strides, strict=True):
-            begin = span.low + (span.advance.step * numbers[span.advance.loop] if span.advance is not None else 0)
+            begin = span.start + (span.advance.step * numbers[span.advance.loop] if span.advance is not None else 0)
             low, high = max(0, begin), min(extent, begin + span.size)
             offset += (low - begin) * step
             shape.append(max(0, high - low))
