@@ -18,8 +18,9 @@ from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
 from mapper.cost.grid_cost import Costs
 from mapper.fusion.choose import chosen
 from mapper.fusion.forecast import forecast
+from mapper.fusion.judging import Figure, Judge
 from mapper.fusion.members import FusedGroup, Fusion, fused
-from mapper.given.priced import price
+from mapper.given.priced import CELL, price
 from mapper.given.stated import Stated, StatedError
 from mapper.groups.plan import GroupPlan, engines_of, expanded, planned, spans_of, windowed
 from mapper.layer_solver import Solver, Work
@@ -27,14 +28,14 @@ from mapper.lower.model import Mapped
 from mapper.lower.one_layer import lower_alone
 from mapper.options import BEST, Options
 from mapper.overlap import Overlap
-from mapper.pressure import network_figure, relieved
+from mapper.pressure import relieved
 from mapper.problem import constraints
 from mapper.problem.array_axes import obeyed
 from mapper.problem.capacity import usable
 from mapper.problem.core_partition import on_cores
 from mapper.problem.formats import FACTORS, engine_pair, is_converted, operand_dtype
 from mapper.problem.packed import base_of
-from mapper.problem.problem import Problem, build
+from mapper.problem.problem import Problem, build, content
 from mapper.search.outdone import outdone
 from mapper.search.promising_spreads import spreads
 from mapper.search.ranking import best_of
@@ -58,6 +59,7 @@ class Layers:
     ) -> None:
         """``solver``: one that knows mappings already; ``fusions``: layers that run as groups."""
         self.fusions = tuple(fusions)
+        self._prices: dict[object, Costs] = {}
         self.workload, self.architecture, self.dtypes, self.options = workload, architecture, dtypes, options
         energies = mapped_energies(architecture)
         self.chip = ChipCosts(
@@ -97,12 +99,31 @@ class Layers:
             return mapped
         other = Layers(self.workload, self.architecture, self.dtypes, self.options, self.solver, fusions)
         found = relieved(other, other.mapped(frozenset()))
-        return found if network_figure(self, found) < network_figure(self, mapped) else mapped
+        return found if self._is_better(found, mapped) else mapped
+
+    def _is_better(self, found: Mapped, mapped: Mapped) -> bool:
+        """Whether a network in groups is better than layer by layer, by what is expected of both."""
+        whole = self._figure(mapped)
+        judge = Judge(self.options.objective, whole)
+        return judge.of(self._figure(found)) < judge.of(whole)
+
+    def _figure(self, mapped: Mapped) -> Figure:
+        """Cycles and energy of a mapped network."""
+        pairs = [(p, m) for p, m in zip(mapped.problems, mapped.mappings, strict=True) if p is not None]
+        energy = sum(float(self.priced(*pair).energy_pj[CELL]) for pair in pairs)
+        return Figure(float(sum(mapping.expected_cycles for _, mapping in pairs)), energy)
 
     @property
     def objective(self) -> str:
         """What is minimised."""
         return self.options.objective
+
+    def priced(self, problem: Problem, mapping: LayerMapping) -> Costs:
+        """The costs of a layer in a mapping; those that are alike share them."""
+        key = content(problem), mapping.unit, mapping.nodes, mapping.resident
+        if key not in self._prices:
+            self._prices[key] = price(problem, mapping, self.chip, self.dtypes)
+        return self._prices[key]
 
     def searched_pass(self, problem: Problem) -> LayerMapping:
         """The best mapping of a member's pass; raises MappingError where there is none."""
@@ -232,7 +253,7 @@ class Layers:
         return found[best_of(self._priced(found), self.options.objective)]
 
     def _priced(self, found: Iterable[Pair]) -> list[Costs]:
-        return [price(problem, mapping, self.chip, self.dtypes) for problem, mapping in found]
+        return [self.priced(problem, mapping) for problem, mapping in found]
 
     def _as_stated(self, index: int, layer: Layer, residency: Residency) -> Pair:
         engine = self.stated.engine(layer, self._possible(layer))

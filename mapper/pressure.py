@@ -13,7 +13,8 @@ from typing import Protocol
 from archsim.ir.mapping import LayerMapping
 from mapper.allocate.residency import Residency
 from mapper.cost.chip_rates import ChipCosts
-from mapper.given.priced import CELL, brought_again, price
+from mapper.cost.grid_cost import Costs
+from mapper.given.priced import CELL, brought_again
 from mapper.lower.model import Mapped
 from mapper.options import Options
 from mapper.problem.core_partition import of_core
@@ -48,6 +49,9 @@ class NetworkMapper(Protocol):
 
     def mapped(self, barred: frozenset[str]) -> Mapped:
         """The network without these on chip."""
+
+    def priced(self, problem: Problem, mapping: LayerMapping) -> Costs:
+        """The costs of a layer in a mapping."""
 
     def map_layer(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
         """A layer beside what stays on chip."""
@@ -132,4 +136,4 @@ def _figure_of(layers: NetworkMapper, problem: Problem | None, mapping: LayerMap
 
 
 def _energy_pj(layers: NetworkMapper, problem: Problem, mapping: LayerMapping) -> float:
-    return float(price(problem, mapping, layers.chip, layers.dtypes).energy_pj[CELL])
+    return float(layers.priced(problem, mapping).energy_pj[CELL])

@@ -13,9 +13,11 @@ from mapper.cost.grid_cost import Costs
 from mapper.fusion.candidates import Loops, shared_loops
 from mapper.fusion.forecast import forecast
 from mapper.fusion.judging import Figure, Judge
-from mapper.fusion.members import FusedGroup, Fusion, PassMapper, fused, grouped
+from mapper.fusion.members import FusedGroup, Fusion, PassMapper, bare, fused
 from mapper.fusion.outlook import outlook
 from mapper.given.priced import CELL
+from mapper.groups.ties import ties_of
+from mapper.problem.problem import Problem
 
 
 class FusingMapper(PassMapper, Protocol):
@@ -33,11 +35,17 @@ class ChainChances:
     """A chain of layers beside what stays on chip, and their costs one by one; figures are the judge's."""
 
     def __init__(
-        self, layers: FusingMapper, choice: Fusion, residency: Residency, apart: Sequence[Costs], judge: Judge
+        self,
+        layers: FusingMapper,
+        choice: Fusion,
+        residency: Residency,
+        apart: Sequence[tuple[Problem, Costs]],
+        judge: Judge,
     ) -> None:
         self._layers, self._choice, self._residency, self._judge = layers, choice, residency, judge
-        self._outlook = outlook(apart)
-        self.before = judge.of(one_by_one(apart))
+        problems, costs = zip(*apart, strict=True)
+        self._outlook = outlook(problems, costs)
+        self.before = judge.of(one_by_one(costs))
 
     @property
     def least(self) -> float:
@@ -49,10 +57,10 @@ class ChainChances:
         parts, found = [self._layers.workload.layers[index] for index in self._choice.members], []
         for loops in shared_loops(parts[-1]):
             try:
-                plan = grouped(self._layers, parts, self._choice.engines, loops)
+                ties = ties_of(bare(parts, loops, ()), parts)
             except MappingError:
                 continue
-            found.append((self._figure(self._outlook.cycles(plan.ties, self._layers.chip)), loops))
+            found.append((self._figure(self._outlook.cycles(ties, self._layers.chip)), loops))
         return sorted(found, key=lambda each: each[0])
 
     def searched(self, loops: Loops) -> float:

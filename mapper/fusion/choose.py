@@ -7,7 +7,7 @@ where that is better by what is expected of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from archsim.ir.program import EngineKind
@@ -18,19 +18,19 @@ from mapper.fusion.chances import ChainChances, FusingMapper, one_by_one
 from mapper.fusion.judging import Judge
 from mapper.fusion.members import Fusion
 from mapper.fusion.prospects import Prospect
-from mapper.given.priced import price
 from mapper.lower.item import unit_engine
 from mapper.lower.model import Mapped
 from mapper.problem.problem import Problem, content
 
+CLOSE = 0.002  # of what the network takes: choices that differ by less are as good as one another
 WORTH = 0.001  # of what layers take: a group that spares less is none
 
 
 def chosen(layers: FusingMapper, mapped: Mapped) -> tuple[Fusion, ...]:
     """The groups of a network that is ``mapped`` layer by layer, in order.
 
-    Chains are looked at more closely, those first that would be chosen by what is known of them, until all that are
-    chosen are settled: no other choice spares more by what is hoped of it.
+    Chains are looked at more closely, those first that would be chosen by what is hoped of them, until no choice may
+    spare noticeably more than the best of those that were searched.
     """
     chooser = _Chooser(layers, mapped)
     found: dict[int, list[_Candidate]] = {}
@@ -38,10 +38,12 @@ def chosen(layers: FusingMapper, mapped: Mapped) -> tuple[Fusion, ...]:
         prospect = chooser.prospect(members)
         if prospect is not None:
             found.setdefault(members.start, []).append(_Candidate(members, prospect))
+    count = len(layers.workload.layers)
     while True:
-        best = _most_spared(found, len(layers.workload.layers))
-        unsettled = [each.prospect for each in best if not each.prospect.settled]
-        if not unsettled:
+        hoped, hopeful = _most_spared(found, count, lambda prospect: prospect.hope)
+        known, best = _most_spared(found, count, lambda prospect: prospect.known)
+        unsettled = [each.prospect for each in hopeful if not each.prospect.settled]
+        if not unsettled or hoped - known <= CLOSE:
             return tuple(Fusion(each.members, chooser.engines(each.members), each.prospect.loops) for each in best)
         for prospect in unsettled:
             prospect.look()
@@ -54,17 +56,19 @@ class _Candidate(NamedTuple):
     prospect: Prospect
 
 
-def _most_spared(found: Mapping[int, Sequence[_Candidate]], count: int) -> tuple[_Candidate, ...]:
-    """Of chains that share no layer those that may spare most in sum; ``found``: by their first layers."""
+def _most_spared(
+    found: Mapping[int, Sequence[_Candidate]], count: int, spared: Callable[[Prospect], float]
+) -> tuple[float, tuple[_Candidate, ...]]:
+    """What chains that share no layer spare in sum at the most, and which; ``found``: by their first layers."""
     behind: list[tuple[float, tuple[_Candidate, ...]]] = [(0.0, ())] * (count + 1)  # the best from each layer on
     for first in reversed(range(count)):
         options = [behind[first + 1]]
         for each in found.get(first, ()):
             more, others = behind[each.members.stop]
-            if each.prospect.hope:
-                options.append((each.prospect.hope + more, (each, *others)))
+            if own := spared(each.prospect):
+                options.append((own + more, (each, *others)))
         behind[first] = max(options, key=lambda option: option[0])
-    return behind[0][1]
+    return behind[0]
 
 
 class _Chooser:
@@ -87,9 +91,9 @@ class _Chooser:
             return None
         if "store" in self.engines(members):  # a copy
             return None
-        costs = [self._of(index) for index in members]
+        apart = list(zip(self._problems(members), map(self._of, members), strict=True))
         residency = _without(self.mapped.residency, self.layers, members)
-        chain = ChainChances(self.layers, Fusion(members, self.engines(members), ()), residency, costs, self._judge)
+        chain = ChainChances(self.layers, Fusion(members, self.engines(members), ()), residency, apart, self._judge)
         return self._known.setdefault(self._key(members, residency, chain.before), Prospect(chain, WORTH))
 
     def _key(self, members: range, residency: Residency, before: float) -> object:
@@ -108,8 +112,7 @@ class _Chooser:
         if index not in self._costs:
             problem = self.mapped.problems[index]
             assert problem is not None
-            found = price(problem, self.mapped.mappings[index], self.layers.chip, self.layers.dtypes)
-            self._costs[index] = found
+            self._costs[index] = self.layers.priced(problem, self.mapped.mappings[index])
         return self._costs[index]
 
 

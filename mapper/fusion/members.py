@@ -25,7 +25,7 @@ from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid_cost import Costs
 from mapper.fusion.candidates import Loops
 from mapper.fusion.room import left, shares
-from mapper.given.priced import CELL, price
+from mapper.given.priced import CELL
 from mapper.given.structure import faults
 from mapper.groups.plan import GroupPlan, planned
 from mapper.groups.ties import Tie, ties_of
@@ -58,6 +58,9 @@ class PassMapper(Protocol):
         self, index: int, residency: Residency, engine: str, windows: Mapping[str, str] | None = None
     ) -> Problem:
         """A layer on an engine beside what stays on chip; ``windows``: memories of tensors that its group makes."""
+
+    def priced(self, problem: Problem, mapping: LayerMapping) -> Costs:
+        """The costs of a layer in a mapping."""
 
     def searched_pass(self, problem: Problem) -> LayerMapping:
         """The best mapping of a member's pass; raises MappingError where there is none."""
@@ -96,7 +99,7 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
     """The group beside what stays on chip; raises MappingError where it is none or does not fit."""
     network, chip, members, engines = layers.workload, layers.architecture, choice.members, choice.engines
     parts = [network.layers[index] for index in members]
-    plan = grouped(layers, parts, engines, choice.loops)
+    plan = _grouped(layers, parts, engines, choice.loops)
     free = residency.free_beside(members, chip)
     windows = {window.tensor.name: window.window.level for window in plan.windows}
     problems = tuple(
@@ -119,27 +122,31 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
         if fault is not None:
             raise MappingError(fault.text)
     _check_room(chip, free, plan.windows, problems, whole)
-    costs = tuple(price(p, mapping, layers.chip, layers.dtypes) for p, mapping in zip(problems, whole, strict=True))
+    costs = tuple(layers.priced(p, mapping) for p, mapping in zip(problems, whole, strict=True))
     told = tuple(replace(each, bound_cycles=int(of.bound[CELL])) for each, of in zip(whole, costs, strict=True))
     return FusedGroup(choice, plan, problems, told, costs)
 
 
-def grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[EngineKind], loops: Loops) -> GroupPlan:
+def bare(parts: Sequence[Layer], loops: Loops, windows: tuple[TensorWindow, ...]) -> Group:
+    """The group of the layers ``parts``, of which none is ahead and nothing is held."""
+    shared = tuple(SharedLoop(parts[-1].name, dim, tile) for dim, tile in loops)
+    return Group(f"{parts[0].name}..{parts[-1].name}", tuple(Member(layer.name) for layer in parts), shared, windows)
+
+
+def _grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[EngineKind], loops: Loops) -> GroupPlan:
     """The group of the layers ``parts`` with its windows, and each member as far ahead as its readers need, and a pass
     more where another engine reads what it makes."""
     network, chip = layers.workload, layers.architecture
-    last, level = parts[-1], chip.inner("inputs").name
-    shared = tuple(SharedLoop(last.name, dim, tile) for dim, tile in loops)
-    bare = tuple(TensorWindow(layer.output.tensor, level, 1) for layer in parts[:-1])
-    name = f"{parts[0].name}..{last.name}"
-    group = Group(name, tuple(Member(layer.name) for layer in parts), shared, bare)
+    level = chip.inner("inputs").name
+    windows = tuple(TensorWindow(layer.output.tensor, level, 1) for layer in parts[:-1])
+    group = bare(parts, loops, windows)
     ties = ties_of(group, parts)
     kind: dict[str, EngineKind] = dict(zip((layer.name for layer in parts), engines, strict=True))
     found = list(windows_of(group, parts, network.tensors, ties, kind, *_stored(layers)))
     ahead = _ahead([layer.name for layer in parts], found)
     slots = {window.tensor.name: window.least_slots(ahead.__getitem__)[0] for window in found}
     members = tuple(Member(layer.name, ahead[layer.name]) for layer in parts)
-    windows = tuple(replace(window, slots=slots[window.tensor]) for window in bare)
+    windows = tuple(replace(window, slots=slots[window.tensor]) for window in windows)
     (plan,) = planned((replace(group, members=members, windows=windows),), network, chip, layers.dtypes, kind)
     return plan
 

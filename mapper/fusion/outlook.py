@@ -56,13 +56,13 @@ class Outlook(NamedTuple):
         return [cycles for name, cycles in self.works.items() if name != VECTOR]
 
 
-def outlook(members: Sequence[Costs]) -> Outlook:
-    """Of layers that have these costs one by one."""
-    made = {costs.problem.layer.output.tensor for costs in members[:-1]}
+def outlook(problems: Sequence[Problem], members: Sequence[Costs]) -> Outlook:
+    """Of layers that have these costs one by one; equal ones may share costs."""
+    made = {problem.layer.output.tensor for problem in problems[:-1]}
     works: dict[str, float] = {}
     array = energy = 0.0
-    for costs in members:
-        spared = dict(_spared(costs, made))
+    for problem, costs in zip(problems, members, strict=True):
+        spared = dict(_spared(problem, costs, made))
         for name, cycles in costs.work.items():
             work = float(cycles.flat[CELL])
             if name == ARRAY:
@@ -70,7 +70,7 @@ def outlook(members: Sequence[Costs]) -> Outlook:
             elif name in (VECTOR, LOADS, STORES) or name.endswith(PINS):
                 works[name] = works.get(name, 0.0) + work * _left(costs, spared, name)
         energy += float(costs.energy(costs.cycles * 0).flat[CELL]) - _spared_pj(costs, spared)
-    return Outlook(tuple(costs.problem for costs in members), works, array, energy)
+    return Outlook(tuple(problems), works, array, energy)
 
 
 def _passes(problem: Problem, ties: Sequence[Tie]) -> int:
@@ -87,9 +87,8 @@ def _folded(problem: Problem, ties: Sequence[Tie], chip: ChipCosts) -> float:
     return _passes(problem, ties) * cycles / chip.scale(part)
 
 
-def _spared(costs: Costs, made: Collection[str]) -> Iterator[tuple[str, tuple[float, float]]]:
+def _spared(problem: Problem, costs: Costs, made: Collection[str]) -> Iterator[tuple[str, tuple[float, float]]]:
     """Of each operand that comes from DRAM or goes to it: bytes that it moves now, and those that it need not."""
-    problem = costs.problem
     tensors = {op.name: op.tensor for op in (*problem.layer.inputs, problem.layer.output)}
     for plan in _outer(problem, costs.chip):
         moved = float(costs.flows[plan.name].touched.flat[CELL]) * plan.element_bytes

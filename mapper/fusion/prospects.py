@@ -52,8 +52,13 @@ class Prospect:
         return not self.hope or (self._waiting is not None and not self._waiting)
 
     @property
+    def known(self) -> float:
+        """What the best group that was searched spares; 0 where there is none."""
+        return self._spared(self._best.figure) if self._best is not None else 0.0
+
+    @property
     def loops(self) -> Loops:
-        """Those of the best group, of a chain that is settled and spares something."""
+        """Those of the best group that was searched, of a chain that is known to spare something."""
         assert self._best is not None
         return self._best.loops
 

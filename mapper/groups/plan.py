@@ -199,11 +199,16 @@ def _check(plan: GroupPlan, window: WindowPlan, layers: Sequence[Layer], workloa
     group, name = plan.group, window.tensor.name
     if window.tensor.kind != "activation" or window.tensor.view is not None or _views(workload, name):
         refuse(group, f"a window of '{name}', which is an output, or other tensors are views of it")
-    outside = [
-        layer.name for layer in workload.layers if layer not in layers and any(op.tensor == name for op in layer.inputs)
-    ]
+    outside = next(
+        (
+            layer.name
+            for number, layer in enumerate(workload.layers)
+            if not plan.first <= number <= plan.last and any(op.tensor == name for op in layer.inputs)
+        ),
+        "",
+    )
     if outside:
-        refuse(group, f"a window of '{name}', which layer '{outside[0]}' reads outside of it")
+        refuse(group, f"a window of '{name}', which layer '{outside}' reads outside of it")
     kinds = {layer.name: layer.kind for layer in layers}
     used = (window.maker, *(each.layer for each in window.readers))
     odd = next((each for each in used if kinds[each] not in ("matmul", "vector")), "")

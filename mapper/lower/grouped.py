@@ -70,12 +70,14 @@ def _made(window: WindowPlan, padding: WindowPadding) -> MadeWindow:
 
 def _read(window: WindowPlan, engine: EngineKind) -> Iterator[tuple[str, ReadWindow]]:
     """A window as the members read it whose commands one queue runs, in order."""
-    of = dict.fromkeys(each.layer for each in window.readers if each.engine == engine)
-    lags = {layer: max(each.lag for each in window.readers if each.layer == layer) for layer in of}
+    lags: dict[str, int] = {}
+    for each in window.readers:
+        if each.engine == engine:
+            lags[each.layer] = max(each.lag, lags.get(each.layer, 0))
     step = window.step_bytes if window.sliding >= 0 else 0
     tokens, own = engine in window.queues, engine == MAKER[0]
-    for at, layer in enumerate(of):
-        later = tuple(lags[other] for other in list(of)[at + 1 :])
+    for at, layer in enumerate(lags):
+        later = tuple(lags.values())[at + 1 :]
         yield layer, ReadWindow(window.name, tokens, own, not at, lags[layer], later, window.trips[-1], step)
 
 
