@@ -130,6 +130,11 @@ class Solver:
         return digest(["choice", *(self.key(*work) for work in whole), *simulated])
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """What a mapping depends on beside its problem, the chip and the code."""
+        return self._given, *self._named
+
+    @property
     def is_parallel(self) -> bool:
         """Whether several problems are searched at a time: no random mappings, nor those that are simulated."""
         return self.options.workers > 1 and not self.options.random and not self.options.refine

@@ -16,6 +16,7 @@ from archsim.spec.architecture import Architecture
 from mapper.allocate.residency import Residency, plan_residency
 from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
 from mapper.cost.grid_cost import Costs
+from mapper.fusion.choice_file import ChoiceFile
 from mapper.fusion.choose import chosen
 from mapper.fusion.forecast import forecast
 from mapper.fusion.judging import Figure, Judge
@@ -94,7 +95,11 @@ class Layers:
         """The network with layers in groups where that is better by what is expected of it."""
         if self.architecture.noc is not None or self.options.random or self.options.fences == "all":
             return mapped
-        fusions = chosen(self, mapped)
+        known = ChoiceFile(self.options.cache, self, mapped)
+        fusions = known.read()
+        if fusions is None:
+            fusions = chosen(self, mapped)
+            known.write(fusions)
         if not fusions:
             return mapped
         other = Layers(self.workload, self.architecture, self.dtypes, self.options, self.solver, fusions)
@@ -117,6 +122,11 @@ class Layers:
     def objective(self) -> str:
         """What is minimised."""
         return self.options.objective
+
+    @property
+    def asked(self) -> object:
+        """What searches depend on beside problems, chip and code: alike where that is."""
+        return self.solver.asked, [repr(replace(rules, place="")) for rules in self.rules.values()]
 
     def priced(self, problem: Problem, mapping: LayerMapping) -> Costs:
         """The costs of a layer in a mapping; those that are alike share them."""

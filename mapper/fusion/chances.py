@@ -27,6 +27,10 @@ class FusingMapper(PassMapper, Protocol):
     def objective(self) -> str:
         """What is minimised."""
 
+    @property
+    def asked(self) -> object:
+        """What its searches depend on beside problems, chip and code: alike where that is."""
+
     def is_stated(self, index: int) -> bool:
         """Whether a file states the mapping of a layer."""
 
