@@ -80,7 +80,7 @@ class Job:
     refine: int = 0
     workers: int = 1
     search: str = "exhaustive"
-    schedule: str = "layers"
+    schedule: str = "best"
     net: bool = False
     kept: str = ""
 

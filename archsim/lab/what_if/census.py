@@ -24,7 +24,7 @@ from archsim.lab.run.net import trial
 from archsim.lab.what_if.gap import mapping_gap
 from archsim.lab.what_if.variants import ChipVariant, variants
 from archsim.spec.architecture import Architecture
-from mapper.options import OBJECTIVES
+from mapper.options import LAYERS, OBJECTIVES
 from mapper.search.ties import BAND
 
 MODELS = ("hand_tracking", "squeezenet", "resnet50", "bert_base_block")
@@ -235,7 +235,7 @@ def _changes(architecture: Architecture) -> list[ChipVariant]:
 
 
 def _point(job: Job, variant: ChipVariant) -> CensusPoint:
-    job = replace(job, values={**job.values, **variant.keys})
+    job = replace(job, values={**job.values, **variant.keys}, schedule=LAYERS)
     keys = {key: str(value) for key, value in variant.keys.items()}
     architecture = load_chip(job)
     name, model = architecture.name, str(job.model)

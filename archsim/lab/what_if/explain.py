@@ -23,7 +23,7 @@ from mapper.explain import Figures, figures, least, runner_up
 from mapper.layers import Layers, TooTightError
 from mapper.looptree.bound import Bounds, Least
 from mapper.lower.model import Mapped
-from mapper.options import resolve_dtypes
+from mapper.options import LAYERS, resolve_dtypes
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,10 @@ def _figures(found: Figures) -> dict[str, Any]:
 
 
 def explained(job: Job, layer: str, say: Progress = quiet) -> Explanation:
-    """The explanation of a layer of the job's model; raises ConfigError when there is none or it runs on the host."""
+    """The explanation of a layer of the job's model, as it is mapped by itself; raises ConfigError when there is none
+    or it runs on the host."""
     architecture = load_chip(job)
-    asked = prepare(job, architecture, say)
+    asked = prepare(replace(job, schedule=LAYERS), architecture, say)
     names = [found.name for found in asked.workload.layers]
     if layer not in names:
         raise ConfigError(f"--explain: no layer '{layer}' in {asked.workload.name}{nearest(layer, names)}")
