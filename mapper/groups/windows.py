@@ -114,7 +114,7 @@ class WindowPlan:
 
     def least_slots(self, ahead: Callable[[str], int]) -> tuple[int, str]:
         """How many slots there must be, and for which reader; ``ahead``: by how many passes a layer is."""
-        first = [of[-1 if engine == MAKER else 0].layer for engine, of in self.queues.items()]
+        first = [of[0].layer for of in self.queues.values()]
         return max((ahead(self.maker) - ahead(layer) - self.lead + 1, layer) for layer in first)
 
     @property

@@ -2,9 +2,9 @@
 
 With A the largest number of passes that a member is ahead, turn t has each member's pass t - (A - ahead), where there
 is one. The first A + 1 turns, in which slots of windows are taken for the first time, and the last A, in which members
-that are ahead are through, stand for themselves; those between are a loop. Of two shared loops the turns of the inner
-one follow one another without a break: while the last members end one iteration of the outer loop, the first ones begin
-the next.
+that are ahead are through, stand for themselves, as does the turn before these where the last slot of a window is then
+kept; those between are a loop. Of two shared loops the turns of the inner one follow one another without a break: while
+the last members end one iteration of the outer loop, the first ones begin the next.
 
 A window is a ring. Its maker takes the next slot when it begins a pass and gives it when it is done; of a window whose
 readers reach ``lead`` passes further, the first slot is made by so many passes more, and the last slots are given when
@@ -71,7 +71,9 @@ class ReadWindow:
         """Whether the slot that its queue has is free behind a pass: no later member reads there any more."""
         if not self.tokens:
             return False
-        if number is None or self.own:
+        if self.own:
+            return self.first
+        if number is None:
             return not self.later
         slot = number + self.lag
         if slot < self.turns - 1:
@@ -132,13 +134,24 @@ class PassPipeline:
         alone = min(self.deepest + 1, inner)
         for turn in range(alone):
             yield from self._turn(turn, now, before, f"~{name}{turn}")
-        if inner == alone:
-            return
+        last = inner - 1 if self._lags and inner > alone else inner
+        if last > alone:
+            yield from self._loop(now, alone, last - alone, name)
+        for turn in range(last, inner):
+            yield from self._turn(turn, now, before, f"~{name}_last")
+
+    def _loop(self, now: IndexAt, first: int, turns: int, name: str) -> Iterator[ProgramNode]:
+        """Turns from the ``first`` one on that are alike, of an iteration of the outer loop."""
         var, body = f"{self.group}.{name}", list[ProgramNode]()
         for member in self.members:
-            body += self._pass(member, now, IndexAt(alone - self._behind(member), var, inner - alone), f"~{name}")
+            body += self._pass(member, now, IndexAt(first - self._behind(member), var, turns), f"~{name}")
         if body:
-            yield CommandLoop(var, inner - alone, tuple(body))
+            yield CommandLoop(var, turns, tuple(body))
+
+    @property
+    def _lags(self) -> bool:
+        """Whether some member keeps the last slot for longer than the one that took it."""
+        return any(each.lag for member in self.members for each in member.read)
 
     def _turn(self, turn: int, now: IndexAt | None, before: IndexAt | None, copy: str) -> Iterator[ProgramNode]:
         """One turn that stands for itself, of an iteration ``now`` of the outer loop, or behind the last one."""

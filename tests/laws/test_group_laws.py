@@ -51,7 +51,7 @@ class Files:
 
     def mapped(self, mapping: Path | None) -> Job:
         """The same model with another mapping."""
-        return Job(str(self.folder / "group.yaml"), self.chip, mapping=mapping)
+        return Job(str(self.folder / "group.yaml"), self.chip, mapping=mapping, schedule="layers")
 
 
 @pytest.fixture(scope="module")

@@ -147,7 +147,7 @@ def nodes_of(
 
 @st.composite
 def chains(draw: st.DrawFn, chip: Architecture) -> GroupCase:
-    """Two to four convolutions, each of which reads the one before it."""
+    """Two to four convolutions, each of which reads the one before it; the last one may add what any other made."""
     names, count = Names.of(chip), draw(st.integers(2, 4))
     height, width, depth = draw(st.integers(7, 22)), draw(st.integers(5, 9)), draw(st.integers(2, 9))
     adds = draw(st.sampled_from(("", "", "x", "inside")))
@@ -157,31 +157,25 @@ def chains(draw: st.DrawFn, chip: Architecture) -> GroupCase:
     for at in range(count):
         last, kernel = (
             at == count - 1,
-            draw(st.sampled_from([k for k in (1, 3, 5) if k <= min(h, w) and (k == 1 or at < 2 or adds != "inside")])),
+            draw(st.sampled_from([k for k in (1, 3, 5) if k <= min(h, w)])),
         )
         stride = draw(st.sampled_from((1, 1, 2))) if not adds else 1
         pad = kernel // 2 if adds else draw(st.integers(0, kernel // 2))
-        vector = not (last and adds) and adds != "inside" and draw(st.integers(0, 3)) == 0
+        vector = not (last and adds) and draw(st.integers(0, 3)) == 0
         channels = c if vector else depth if adds else draw(st.integers(1, 20))
         shares = draw(st.booleans())
         chain.append(Conv(f"c{at}", channels, kernel, stride, pad, vector, "", shares))
         h, w, c = chain[-1].rows(h), chain[-1].rows(w), channels
         widths.append(w)
-    residual = -1
-    if adds == "inside" and count > 2 and chain[0].channels == c:
-        residual = 0
-    if adds == "x" or residual >= 0:
-        chain[-1] = replace(chain[-1], added="x" if adds == "x" else "c0")
+    if adds:
+        added = "x" if adds == "x" else f"c{draw(st.integers(0, count - 2))}"
+        chain[-1] = replace(chain[-1], added=added)
     tile = draw(st.integers(1, h))
     reach = leads(chain, tile)
     ahead = [0] * count
     stated = Stated(names)
     for at in range(count - 2, -1, -1):
-        slack = 0 if chain[at + 1].vector else draw(st.integers(0, 2))
-        ahead[at] = ahead[at + 1] + reach[at] + slack
-    if residual >= 0:  # the vector unit reads it too, behind its own writes
-        ahead = [0] * count
-        ahead[0] = reach[0]
+        ahead[at] = ahead[at + 1] + reach[at] + draw(st.integers(0, 2))
     for at, conv in enumerate(chain):
         last = at == count - 1
         nodes = list(nodes_of(names, conv, widths[at], at > 0, not last, draw))
@@ -193,8 +187,6 @@ def chains(draw: st.DrawFn, chip: Architecture) -> GroupCase:
             ]
         if not last:
             need = ahead[at] - ahead[at + 1] - reach[at] + 1
-            if at == 0 and residual >= 0:
-                need = max(need, ahead[0] - reach[0] + 1)
             stated.window(conv.name, need + draw(st.integers(0, 2)))
     stated.shared.append(f"  - {{loop: {chain[-1].layer}.p, tile: {tile}}}\n")
     head = f"schema: archsim.workload/1\nname: chain\nsource: random\ninputs: {{x: [1, {depth}, {height}, {width}]}}\n"

@@ -149,7 +149,7 @@ def test_the_net_keeps_layers_one_by_one_where_that_is_better(path: Path, monkey
     from mapper.fusion.forecast import GroupForecast
 
     monkeypatch.setattr(chances, "forecast", lambda costs, passes: GroupForecast(0.0, (0.0,) * len(costs)))
-    apart = archsim.run(path, on="edge_npu", net=False).result.cycles_total
+    apart = archsim.run(path, on="edge_npu", schedule="layers", net=False).result.cycles_total
     kept = archsim.run(path, on="edge_npu", schedule="best", net=True).result
     assert kept.cycles_total <= apart * 1.005
 
@@ -165,7 +165,7 @@ def test_a_report_shows_what_ran_together(path: Path) -> None:
         f"{len(names)} layers ran together, in 1 group with passes of their own; 2 results between them stayed on chip."
     )
     assert said in sentences(summary)
-    assert "groups" not in archsim.run(path, on="edge_npu", net=False).summary["details"]
+    assert "groups" not in archsim.run(path, on="edge_npu", schedule="layers", net=False).summary["details"]
 
 
 @pytest.mark.parametrize("size", ["128KiB", "256KiB"])

@@ -13,6 +13,8 @@ from archsim.cli.app import main
 from archsim.ir.workload import Workload
 from archsim.lab.run import mapping_file
 from archsim.lab.run.job import build
+from archsim.lab.verify.model import verify
+from archsim.lab.verify.numbered import VerifyOptions
 from tests.tools.layers import Net
 from tests.unit.fixtures_groups import CONVOLUTIONS, IN_A_ROW, attention, saved
 
@@ -134,12 +136,11 @@ def test_a_chip_has_to_have_one_core(tmp_path: Path) -> None:
     assert "several members on a chip of several cores, which is not built yet" in found
 
 
-def test_a_vector_unit_reads_what_it_has_just_written(tmp_path: Path) -> None:
-    """Its queue is in order, so it cannot read one pass behind what it writes."""
+def test_what_is_passes_behind_its_engine_has_one_shared_loop(tmp_path: Path) -> None:
     workload, mapping = attention(2, 16, 4)
     edits = (("scores, ahead: 1", "scores, ahead: 2"), ("scores, in: l1, slots: 1", "scores, in: l1, slots: 2"))
     found = refused(tmp_path, workload, swapped(mapping, edits))
-    assert "'scores' is ahead of 'shares' by 1 passes more than it needs; both work on 'scores' with one" in found
+    assert "layer 'shares' is 1 pass behind what its engine has of 'scores', below another shared loop" in found
 
 
 def test_members_are_not_further_ahead_than_an_outer_iteration(tmp_path: Path) -> None:
@@ -195,15 +196,37 @@ def test_readers_have_as_many_passes(tmp_path: Path) -> None:
     assert "'two' reads 'one' in (4,) passes, 'three_conv' in (5,); allowed as many" in found
 
 
-def test_one_engine_reads_a_window_for_one_member(tmp_path: Path) -> None:
+def branching(edits: Edits = ()) -> tuple[str, str]:
     """The middle layer and the last one both multiply what the first one made."""
     middle = "  - conv: {name: two, out_channels: 4, kernel: 1}\n"
     last = "  - conv: {name: three_conv, input: one, out_channels: 4, kernel: 1}\n" + SUM.replace("OTHER", "two")
-    workload = CONVOLUTIONS.replace(MIDDLE, middle).replace(LAST, last)
     head, tail = ADDS[: ADDS.index("groups:")], ADDS[ADDS.index("groups:") :]
-    tail = tail.replace("ahead: 3", "ahead: 0").replace("ahead: 1", "ahead: 0")
-    found = refused(tmp_path, workload, head + tail)
-    assert "'two' and 'three_conv' read 'one' on one engine, which is not built yet" in found
+    return CONVOLUTIONS.replace(MIDDLE, middle).replace(LAST, last), head + swapped(tail, edits)
+
+
+AHEAD = [(0, 0), (1, 0), (1, 1), (3, 2), (3, 0)]
+
+
+@pytest.mark.parametrize(("one", "two"), AHEAD)
+def test_two_members_read_a_window_on_one_engine(tmp_path: Path, one: int, two: int) -> None:
+    """The later one may be passes behind the other: it reads the same slot."""
+    edits = (("one, ahead: 3", f"one, ahead: {one}"), ("two, ahead: 1", f"two, ahead: {two}"))
+    slots = (("one, in: l1, slots: 2", f"one, in: l1, slots: {one - two + 1}"),)
+    more = (("two, in: l1, slots: 2", f"two, in: l1, slots: {two + 1}"),)
+    workload, mapping = branching((*edits, *slots, *more))
+    job = saved(tmp_path, workload, mapping)
+    outcome = verify(VerifyOptions(job, numbers="int", interleavings=3))
+    assert outcome.met and {"one", "two", "three_conv"} <= {row.name for row in outcome.checks[0].rows}
+
+
+def test_the_earlier_of_two_readers_on_one_engine_is_no_further_behind(tmp_path: Path) -> None:
+    edits = (
+        ("ahead: 3", "ahead: 2"),
+        ("ahead: 1", "ahead: 0"),
+        ("{layer: three_conv}", "{layer: three_conv, ahead: 1}"),
+    )
+    found = refused(tmp_path, *branching(edits))
+    assert "layer 'three_conv' is ahead of 'two', which reads 'one' before it" in found
 
 
 SHARED = [
