@@ -1,4 +1,4 @@
-"""How far the cycles that a mapping is chosen by are from those of the machine, layer by layer, none of them in groups.
+"""How far the cycles that a mapping is chosen by are from those of the machine, layer by layer: groups are left out.
 
 ``expected_alone_cycles`` of a layer forecasts its share of the critical path, launch apart, of the layer run alone,
 beside the tensors that stay on chip; ``expected_cycles`` that in its network, where others run before and behind it.
@@ -74,7 +74,7 @@ class LayerGap:
 @dataclass(frozen=True)
 class MappingGap:
     """All layers of a model that are mapped, those furthest off first. ``launch_cycles``: of the network's critical
-    path, those of its host."""
+    path, those of its host; ``grouped_layers``: how many run in groups, and so never alone."""
 
     model: str
     chip: str
@@ -82,6 +82,7 @@ class MappingGap:
     cycles_total: int
     launch_cycles: int
     layers: tuple[LayerGap, ...]
+    grouped_layers: int = 0
 
     @property
     def expected_cycles(self) -> int:
@@ -97,13 +98,15 @@ class MappingGap:
         """Plain JSON types (schema ``archsim.gap/1``)."""
         names = (
             "model", "chip", "objective", "cycles_total", "launch_cycles", "expected_cycles", "alone_cycles",
+            "grouped_layers",
         )  # fmt: skip
         plain = {name: getattr(self, name) for name in names}
         return {"schema": "archsim.gap/1", **plain, "layers": [row.to_json() for row in self.layers]}
 
 
 def mapping_gap(job: Job, say: Progress = quiet) -> MappingGap:
-    """The gap of a job's mapping, layer by layer; raises ConfigError for a Program, and what mapping raises."""
+    """The gap of a job's mapping, in groups only where a file states them; raises ConfigError for a Program, and what
+    mapping raises."""
     if job.is_program:
         raise ConfigError(f"{job.model}: a Program is mapped already; map the model it came from")
     architecture = load_chip(job)
@@ -111,19 +114,20 @@ def mapping_gap(job: Job, say: Progress = quiet) -> MappingGap:
     dtypes = resolve_dtypes(architecture, asked.options.dtypes or {})
     layers = Layers(asked.workload, architecture, dtypes, asked.options)
     mapped = layers.map()
-    program = Lowering(asked.workload, architecture, dtypes, asked.options).lower(mapped).program
+    program = Lowering(asked.workload, architecture, dtypes, asked.options, mapped.groups).lower(mapped).program
     machine = affordable(architecture, program)[0] if job.fidelity is None else architecture
     say("simulating the network")
     activity, critical = _simulated(program, machine)
     alone = _Alone(layers, mapped, machine, say)
+    grouped = {index for plan in mapped.groups for index in range(plan.first, plan.last + 1)}
     rows = [
         _row(layers, problem, mapping, alone.of(problem, mapping), critical)
-        for problem, mapping in zip(mapped.problems, mapped.mappings, strict=True)
-        if problem is not None
+        for index, (problem, mapping) in enumerate(zip(mapped.problems, mapped.mappings, strict=True))
+        if problem is not None and index not in grouped
     ]
     rows.sort(key=lambda row: (-abs(row.off), row.layer))
     launch, total = sum(critical.get(HOST, {}).values()), to_cycles(activity.total_ps, architecture.clock_hz)
-    return MappingGap(asked.workload.name, architecture.name, job.objective, total, launch, tuple(rows))
+    return MappingGap(asked.workload.name, architecture.name, job.objective, total, launch, tuple(rows), len(grouped))
 
 
 def _row(
