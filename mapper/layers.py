@@ -126,7 +126,7 @@ class Layers:
     @property
     def asked(self) -> object:
         """What searches depend on beside problems, chip and code: alike where that is."""
-        return self.solver.asked, [repr(replace(rules, place="")) for rules in self.rules.values()]
+        return self.solver.asked
 
     def priced(self, problem: Problem, mapping: LayerMapping) -> Costs:
         """The costs of a layer in a mapping; those that are alike share them."""
@@ -235,6 +235,10 @@ class Layers:
         """Whether a file states the mapping of a layer, or it is in a group."""
         grouped = any(index in choice.members for choice in self.fusions)
         return grouped or self.stated.has(self.workload.layers[index])
+
+    def is_free(self, index: int) -> bool:
+        """Whether nothing that was asked says how a layer is mapped."""
+        return not self.is_stated(index) and not self.rules[self.workload.layers[index].name]
 
     def map_layer(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
         """Problem and mapping of one layer; raises TooTightError where a tensor that stays on chip leaves no room."""

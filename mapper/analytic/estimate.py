@@ -20,13 +20,14 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.network import Noc
 from mapper.allocate.placement import PlaceError
 from mapper.analytic.cache_counts import cached_counts
-from mapper.analytic.expected_actions import border_counts
+from mapper.analytic.expected_actions import border_counts, padding_counts
 from mapper.analytic.shared_counts import CountedLayer, LayerCounter, moves
 from mapper.cost.chip_rates import Outer
 from mapper.groups.ties import GroupError
 from mapper.layers import Layers
 from mapper.lower.frame import Frame
 from mapper.lower.model import Lowering, Mapped
+from mapper.lower.window_padding import WindowPadding
 from mapper.options import Options, check_objective, resolve_dtypes
 from mapper.problem.formats import formatted
 from mapper.problem.operands import OUT, OperandPlan
@@ -55,6 +56,7 @@ def estimate(workload: Workload, architecture: Architecture, options: Options) -
         frames = list(lowering.frames(mapped, tensors))
         counts = _counts(frames, architecture, dtypes, options)
         counts.update(_borders(workload, architecture, mapped))
+        counts.update(_padding(workload, architecture, mapped))
         if any(plan.cached for frame in frames for plan in frame.problem.operands):
             counts.update(cached_counts(lowering.lower(mapped).program, architecture))
     except GroupError as error:
@@ -104,6 +106,21 @@ def _borders(workload: Workload, architecture: Architecture, mapped: Mapped) -> 
         layer = workload.layers[pinned.life.first].name
         for (part, action), count in border_counts(pinned, workload.tensors[pinned.tensor].shape, architecture).items():
             total[layer, part, action] += count
+    return total
+
+
+def _padding(workload: Workload, architecture: Architecture, mapped: Mapped) -> Counter[CountKey]:
+    """Writes that fill windows of groups where readers see padding."""
+    total: Counter[CountKey] = Counter()
+    problems = {layer.name: problem for layer, problem in zip(workload.layers, mapped.problems, strict=True)}
+    for plan in mapped.groups:
+        for window in plan.windows:
+            problem, ties = problems[window.maker], plan.ties[window.maker]
+            assert problem is not None
+            padding = WindowPadding(window, window.maker, [tie.dim for tie in ties], "")
+            trips = [-(-problem.layer.dims[tie.dim] // tie.tile) for tie in ties]
+            for (part, action), count in padding_counts(padding, trips, problem.vector, architecture).items():
+                total[window.maker, part, action] += count
     return total
 
 

@@ -24,6 +24,7 @@ from mapper.cost.partial_sums import ways
 from mapper.lower.frame import Frame
 from mapper.lower.lookups import dims_lookup
 from mapper.lower.tile_moves import joint_tiles, moves, repeats, tiles
+from mapper.lower.window_padding import WindowPadding
 from mapper.problem.array_axes import array_shape
 from mapper.problem.bounded import Trims, coupled
 from mapper.problem.geometry import Counts as TileNumbers
@@ -67,6 +68,17 @@ def border_counts(pinned: Resident, shape: tuple[int, ...], architecture: Archit
     word, layout = architecture.memory(pinned.memory).word_bytes, pinned.layout
     for slab in slabs(layout, shape):
         _touch(counts, pinned.memory, "write", slab.sizes, layout.strides, layout.element_bytes, word, 1)
+    return counts
+
+
+def padding_counts(padding: WindowPadding, trips: Sequence[int], vector: str, architecture: Architecture) -> Counts:
+    """What the unit ``vector`` writes where readers of a window see padding; ``trips``: of its maker's shared loops."""
+    counts: Counts = Counter()
+    memory, stored = padding.plan.window.level, padding.plan.stored
+    word = architecture.memory(memory).word_bytes
+    for sizes, times in padding.fills(trips):
+        _touch(counts, memory, "write", sizes, stored.strides, stored.element_bytes, word, times)
+        counts[vector, "lane_ops"] += prod(sizes) * times
     return counts
 
 

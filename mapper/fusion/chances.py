@@ -31,8 +31,8 @@ class FusingMapper(PassMapper, Protocol):
     def asked(self) -> object:
         """What its searches depend on beside problems, chip and code: alike where that is."""
 
-    def is_stated(self, index: int) -> bool:
-        """Whether a file states the mapping of a layer."""
+    def is_free(self, index: int) -> bool:
+        """Whether nothing that was asked says how a layer is mapped."""
 
 
 class ChainChances:

@@ -67,10 +67,10 @@ def _is_loop(loop: Any) -> bool:
 def _key(layers: FusingMapper, mapped: Mapped) -> str:
     """Of all that the choice depends on: the layers as they are mapped, what they read, and what stays on chip."""
     numbers: dict[str, int] = {}
-    stated = [layers.is_stated(index) for index in range(len(mapped.mappings))]
+    free = [layers.is_free(index) for index in range(len(mapped.mappings))]
     may = [(members.start, members.stop) for members in chains(layers.workload)]
     parts: list[object] = [
-        layers.architecture.sha256, code_sha256(SOURCES), plugins_sha256(), layers.asked, stated, may,
+        layers.architecture.sha256, code_sha256(SOURCES), plugins_sha256(), layers.asked, free, may,
     ]  # fmt: skip
     for layer, problem, mapping in zip(layers.workload.layers, mapped.problems, mapped.mappings, strict=True):
         reads = [numbers.setdefault(op.tensor, len(numbers)) for op in (*layer.inputs, layer.output)]

@@ -87,7 +87,7 @@ class _Chooser:
 
     def prospect(self, members: range) -> Prospect | None:
         """Of these layers; None where they cannot be a group."""
-        if any(self.mapped.problems[index] is None or self.layers.is_stated(index) for index in members):
+        if any(self.mapped.problems[index] is None or not self.layers.is_free(index) for index in members):
             return None
         if "store" in self.engines(members):  # a copy
             return None

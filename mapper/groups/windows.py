@@ -193,7 +193,7 @@ def _planned(
             spans.append(AxisSpan(low, max(extent, high) - low, None, max(0, high - extent)))
             continue
         ahead = _lead(high, advance)
-        tail = (trips[advance.loop] - 1) * advance.step + high - extent
+        tail = max(_end(operand.axes[axis], layer) for layer, operand in readers) - extent
         behind = max(each.lag for each in used) * advance.step if advance.loop == len(group.loops) - 1 else 0
         spans.append(AxisSpan(low, (ahead + 1) * advance.step - low + behind, advance, max(0, tail), behind))
         if spans[-1].size > advance.step:
@@ -266,6 +266,11 @@ def _trips(group: Group, tensor: Tensor, readers: Sequence[tuple[Layer, Operand]
                 f"'{first}' reads '{tensor.name}' in {found[0]} passes, '{layer.name}' in {trips}; allowed as many",
             )
     return found[0]
+
+
+def _end(axis: Axis, layer: Layer) -> int:
+    """The position behind the last one that a reader touches at all."""
+    return axis.offset + sum(coef * (layer.dims[dim] - 1) for dim, coef in axis.terms) + 1
 
 
 def _reach(axis: Axis, layer: Layer, ties: Ties) -> tuple[int, int]:

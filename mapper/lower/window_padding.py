@@ -37,6 +37,21 @@ class WindowPadding:
             return ()
         return (self._command("pad_ending", {axis: self._step(axis) for axis in self._moving()}, ()),)
 
+    def fills(self, trips: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Positions that each command fills along every axis, and how often it runs; ``trips``: of the shared loops as
+        the maker has them."""
+        count = dict(zip(self.vars, trips, strict=True))
+        for _, boxes, when in self._parts():
+            edges = {edge.var for edge in when}
+            yield self._sizes(boxes), prod(turns for var, turns in count.items() if var not in edges)
+        idle = self.plan.trips[-1] + self.plan.lead - trips[-1]
+        for command in self.ending() if idle > 0 else ():
+            yield tuple(extent.size for extent in command.extents), idle
+
+    def _sizes(self, boxes: Mapping[int, tuple[int, int]]) -> tuple[int, ...]:
+        spans = enumerate(self.plan.spans)
+        return tuple(high - low for low, high in (boxes.get(at, (of.low, of.low + of.size)) for at, of in spans))
+
     def _parts(self) -> Iterator[tuple[str, Mapping[int, tuple[int, int]], When]]:
         """Of each command its name, the positions that it fills by axis (relative to where the pass makes its own, all
         of a slot where an axis is not named), and when it runs."""
@@ -74,11 +89,8 @@ class WindowPadding:
 
     def _command(self, name: str, boxes: Mapping[int, tuple[int, int]], when: When) -> Command:
         plan = self.plan
-        starts, sizes = [], []
-        for axis, span in enumerate(plan.spans):
-            low, high = boxes.get(axis, (span.low, span.low + span.size))
-            starts.append(low)
-            sizes.append(high - low)
+        starts = [boxes.get(axis, (span.low, 0))[0] for axis, span in enumerate(plan.spans)]
+        sizes = self._sizes(boxes)
         extents = tuple(Extent(f"x{axis}", size) for axis, size in enumerate(sizes))
         strides = tuple((f"x{axis}", step) for axis, step in enumerate(plan.stored.strides) if sizes[axis] > 1)
         offset = plan.made_at + sum(low * step for low, step in zip(starts, plan.stored.strides, strict=True))

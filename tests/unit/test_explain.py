@@ -22,7 +22,7 @@ def told() -> Explanation:
 
 
 def test_what_was_chosen_has_the_figures_of_the_search(told: Explanation) -> None:
-    mapping = build(Job("eye_tracking", "edge_npu")).mapping
+    mapping = build(Job("eye_tracking", "edge_npu", schedule="layers")).mapping
     assert mapping is not None
     searched = next(layer for layer in mapping.layers if layer.layer == "stage1")
     assert told.chosen.mapping.nodes == searched.nodes

@@ -16,8 +16,8 @@ from archsim.lab.run import mapping_file
 from archsim.lab.run.job import BuiltJob, Job, build
 
 
-def exported(model: str, chip: str, path: Path) -> BuiltJob:
-    built = build(Job(model, chip))
+def exported(model: str, chip: str, path: Path, schedule: str = "best") -> BuiltJob:
+    built = build(Job(model, chip, schedule=schedule))
     assert built.mapping is not None and built.workload is not None
     mapping_file.write(built.mapping, built.workload, path)
     return built
@@ -43,7 +43,7 @@ def test_export_then_import_gives_the_same_program(chip: str, tmp_path: Path) ->
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("files")
-    built = exported("eye_tracking", "edge_npu", folder / "m.yaml")
+    built = exported("eye_tracking", "edge_npu", folder / "m.yaml", "layers")
     assert built.mapping is not None and built.workload is not None
     return (folder / "m.yaml").read_text(), mapping_file.to_text(built.mapping, built.workload)
 
@@ -122,7 +122,10 @@ def test_the_line_of_a_node_is_named(whole: tuple[str, str], tmp_path: Path) -> 
 def test_an_edit_that_fits_moves_the_program_and_the_bound(whole: tuple[str, str], tmp_path: Path) -> None:
     path = tmp_path / "edited.yaml"
     path.write_text(swapped(STEM, "  - {loop: p, tile: 4}")(whole[0]))
-    built, plain = build(Job("eye_tracking", "edge_npu", mapping=path)), build(Job("eye_tracking", "edge_npu"))
+    built, plain = (
+        build(Job("eye_tracking", "edge_npu", mapping=path)),
+        build(Job("eye_tracking", "edge_npu", schedule="layers")),
+    )
     assert built.mapping is not None and plain.mapping is not None
     assert built.mapping.layers[0].bound_cycles > plain.mapping.layers[0].bound_cycles
     assert built.mapping.layers[1].nodes == plain.mapping.layers[1].nodes
@@ -145,7 +148,10 @@ def test_layers_that_a_file_leaves_out_are_searched(tmp_path: Path) -> None:
         "  - {loop: n, tile: 1}\n  - {keep: out, in: l1, slots: 2}\n  - {keep: acc, in: acc, slots: 2}\n"
         "  resident: [a]\n"
     )
-    built, plain = build(Job("eye_tracking", "edge_npu", mapping=path)), build(Job("eye_tracking", "edge_npu"))
+    built, plain = (
+        build(Job("eye_tracking", "edge_npu", mapping=path)),
+        build(Job("eye_tracking", "edge_npu", schedule="layers")),
+    )
     assert built.mapping is not None and plain.mapping is not None
     changed = [n.layer for n, o in zip(built.mapping.layers, plain.mapping.layers, strict=True) if n != o]
     assert changed == ["gaze"]
