@@ -123,7 +123,7 @@ def test_an_edit_that_fits_moves_the_program_and_the_bound(whole: tuple[str, str
     path = tmp_path / "edited.yaml"
     path.write_text(swapped(STEM, "  - {loop: p, tile: 4}")(whole[0]))
     built, plain = (
-        build(Job("eye_tracking", "edge_npu", mapping=path)),
+        build(Job("eye_tracking", "edge_npu", mapping=path, schedule="layers")),
         build(Job("eye_tracking", "edge_npu", schedule="layers")),
     )
     assert built.mapping is not None and plain.mapping is not None
@@ -149,7 +149,7 @@ def test_layers_that_a_file_leaves_out_are_searched(tmp_path: Path) -> None:
         "  resident: [a]\n"
     )
     built, plain = (
-        build(Job("eye_tracking", "edge_npu", mapping=path)),
+        build(Job("eye_tracking", "edge_npu", mapping=path, schedule="layers")),
         build(Job("eye_tracking", "edge_npu", schedule="layers")),
     )
     assert built.mapping is not None and plain.mapping is not None
