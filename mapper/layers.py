@@ -16,6 +16,7 @@ from archsim.spec.architecture import Architecture
 from mapper.allocate.residency import Residency, plan_residency
 from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
 from mapper.cost.grid_cost import Costs
+from mapper.fusion.candidates import chains
 from mapper.fusion.choice_file import ChoiceFile
 from mapper.fusion.choose import chosen
 from mapper.fusion.forecast import forecast
@@ -24,6 +25,7 @@ from mapper.fusion.members import FusedGroup, Fusion, fused
 from mapper.given.priced import CELL, price
 from mapper.given.stated import Stated, StatedError
 from mapper.groups.plan import GroupPlan, engines_of, expanded, planned, spans_of, windowed
+from mapper.groups.ties import GroupError
 from mapper.layer_solver import Solver, Work
 from mapper.lower.model import Mapped
 from mapper.lower.one_layer import lower_alone
@@ -93,7 +95,10 @@ class Layers:
 
     def _with_groups(self, mapped: Mapped) -> Mapped:
         """The network with layers in groups where that is better by what is expected of it."""
-        if self.architecture.noc is not None or self.options.random or self.options.fences == "all":
+        given = self.options.given
+        if self.architecture.noc is not None or self.options.random or self.options.fences == "all" or given.placements:
+            return mapped
+        if next(chains(self.workload), None) is None:
             return mapped
         known = ChoiceFile(self.options.cache, self, mapped)
         fusions = known.read()
@@ -108,15 +113,18 @@ class Layers:
 
     def _is_better(self, found: Mapped, mapped: Mapped) -> bool:
         """Whether a network in groups is better than layer by layer, by what is expected of both."""
-        whole = self._figure(mapped)
-        judge = Judge(self.options.objective, whole)
-        return judge.of(self._figure(found)) < judge.of(whole)
+        return Judge(self.options.objective, self._figure(mapped)).is_better(self._figure(found))
 
     def _figure(self, mapped: Mapped) -> Figure:
-        """Cycles and energy of a mapped network."""
-        pairs = [(p, m) for p, m in zip(mapped.problems, mapped.mappings, strict=True) if p is not None]
-        energy = sum(float(self.priced(*pair).energy_pj[CELL]) for pair in pairs)
-        return Figure(float(sum(mapping.expected_cycles for _, mapping in pairs)), energy)
+        """Cycles and energy of a mapped network, whose layers hide a part of one another's."""
+        expected = Overlap(self.workload, self.architecture, self.chip, self.dtypes).expected(mapped)
+        cycles = float(sum(mapping.expected_cycles for mapping in expected))
+        work = 0.0
+        for problem, mapping in zip(mapped.problems, mapped.mappings, strict=True):
+            if problem is not None:
+                costs = self.priced(problem, mapping)
+                work += float(costs.energy(costs.cycles * 0).flat[CELL])
+        return Figure(cycles, work + cycles * self.chip.standing_pj)
 
     @property
     def objective(self) -> str:
@@ -141,7 +149,15 @@ class Layers:
 
     def mapped(self, barred: Barred) -> Mapped:
         """The same where the tensors ``barred`` may not stay on chip, nor those that leave a layer too little room."""
-        indices = range(len(self.workload.layers))
+        fusions = self.fusions
+        try:
+            return self._mapped(barred)
+        finally:
+            self.fusions = fusions
+
+    def _mapped(self, asked: Barred) -> Mapped:
+        """The same; groups that cannot be made are left out of it."""
+        indices, barred = range(len(self.workload.layers)), asked
         while True:
             residency = self.residency(barred)
             self._prepare(residency)
@@ -157,6 +173,7 @@ class Layers:
                 continue
             except UnfusedError as error:
                 self.fusions = tuple(choice for choice in self.fusions if choice != error.choice)
+                barred = asked
                 continue
             plans = sorted((*self.groups, *(group.plan for group in groups)), key=lambda plan: plan.first)
             for plan in plans:
@@ -169,6 +186,8 @@ class Layers:
         is none in any."""
         try:
             return fused(self, choice, residency)
+        except GroupError:
+            raise UnfusedError(choice) from None
         except MappingError:
             pinned = [found for index in choice.members for found in residency.at(index)]
             pinned = [found for found in pinned if found.tensor not in self.fixed]
@@ -315,7 +334,7 @@ class Layers:
     def _unknown(self, residency: Residency) -> Iterator[list[Work]]:
         """Of layers that no file states, and of which the best is not known yet, the problems on each engine."""
         for index, layer in enumerate(self.workload.layers):
-            if layer.kind != "host" and not self.stated.has(layer):
+            if layer.kind != "host" and not self.is_stated(index):
                 whole = self._on_engines(index, residency)
                 if self.solver.chosen(self.solver.choice(whole), whole) is None:
                     yield whole

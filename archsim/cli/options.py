@@ -208,7 +208,7 @@ class JobOptions:
     refine: int | None = None
     workers: int = 1
     search: str = "exhaustive"
-    schedule: ScheduleChoice = ScheduleChoice.BEST
+    schedule: ScheduleChoice = ScheduleChoice.LAYERS
     net: bool = False
 
     def job(self) -> Job:

@@ -53,7 +53,7 @@ class ChainChances:
 
     @property
     def least(self) -> float:
-        """What no group of them undercuts."""
+        """What hardly any group of them undercuts."""
         return self._figure(self._outlook.least)
 
     def outlooks(self) -> list[tuple[float, Loops]]:

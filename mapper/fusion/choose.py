@@ -29,8 +29,8 @@ WORTH = 0.001  # of what layers take: a group that spares less is none
 def chosen(layers: FusingMapper, mapped: Mapped) -> tuple[Fusion, ...]:
     """The groups of a network that is ``mapped`` layer by layer, in order.
 
-    Chains are looked at more closely, those first that would be chosen by what is hoped of them, until no choice may
-    spare noticeably more than the best of those that were searched.
+    Chains are looked at more closely, those first that would be chosen by what is hoped of them, until no choice is
+    hoped to spare noticeably more than the best of those that were searched. Hopes are good forecasts, but no bounds.
     """
     chooser = _Chooser(layers, mapped)
     found: dict[int, list[_Candidate]] = {}
@@ -102,8 +102,7 @@ class _Chooser:
         made = {network.layers[index].output.tensor: place for place, index in enumerate(members)}
         read = [tuple(made.get(op.tensor, -1) for op in network.layers[index].inputs) for index in members]
         free = sorted(residency.free_beside(members, self.layers.architecture).items())
-        held = [tuple(plan.resident for plan in problem.operands) for problem in self._problems(members)]
-        return repr((*(content(problem) for problem in self._problems(members)), read, free, held, before))
+        return repr((*(content(problem) for problem in self._problems(members)), read, free, before))
 
     def _problems(self, members: range) -> list[Problem]:
         return [problem for index in members if (problem := self.mapped.problems[index]) is not None]

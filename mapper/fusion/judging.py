@@ -30,3 +30,9 @@ class Judge(NamedTuple):
         """The less the better."""
         cycles, energy = WEIGHTS[self.objective]
         return cycles * figure.cycles / self.whole.cycles + energy * figure.energy_pj / self.whole.energy_pj
+
+    def is_better(self, figure: Figure) -> bool:
+        """Whether the whole network is better with this figure than as it is."""
+        if self.objective == "edp":
+            return figure.cycles * figure.energy_pj < self.whole.cycles * self.whole.energy_pj
+        return self.of(figure) < self.of(self.whole)

@@ -107,8 +107,8 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
     )
     held = [list(_held(problem, plan.ties[problem.layer.name])) for problem in problems]
     plan = replace(plan, group=replace(plan.group, shared=tuple(_shared(plan, problems, held))))
-    taken = [(window.window.level, window.size_bytes) for window in plan.windows]
-    taken += [(hold.operand.level, hold.size_bytes * hold.slots) for own in held for hold in own]
+    taken = [_in_words(chip, window.window.level, window.size_bytes) for window in plan.windows]
+    taken += [_in_words(chip, hold.operand.level, hold.size_bytes * hold.slots) for own in held for hold in own]
     passes = [_pass(each, plan.ties[each.layer.name], own) for each, own in zip(problems, held, strict=True)]
     rooms = shares(left(free, taken), passes)
     own = [
@@ -243,6 +243,12 @@ def _divided(node: MapNode, strips: Mapping[str, int], dims: Mapping[str, int]) 
     return replace(node, tile=max(size for size in range(1, node.tile + 1) if strip % size == 0))
 
 
+def _in_words(chip: Architecture, memory: str, size: int) -> tuple[str, int]:
+    """Bytes of whole words of a memory."""
+    word = chip.memory(memory).word_bytes
+    return memory, -(-size // word) * word
+
+
 def _check_room(
     chip: Architecture,
     free: Mapping[str, int],
@@ -252,12 +258,11 @@ def _check_room(
 ) -> None:
     """Raise MappingError where windows and rings of all members do not fit together."""
     need: dict[str, int] = {}
-    for window in windows:
-        need[window.window.level] = need.get(window.window.level, 0) + window.size_bytes
+    blocks = [(window.window.level, window.size_bytes) for window in windows]
     for problem, mapping in zip(problems, whole, strict=True):
-        for slot in wanted(problem, mapping):
-            word = chip.memory(slot.memory).word_bytes
-            need[slot.memory] = need.get(slot.memory, 0) + -(-slot.size_bytes // word) * word
+        blocks += [(slot.memory, slot.size_bytes) for slot in wanted(problem, mapping)]
+    for memory, size in (_in_words(chip, *block) for block in blocks):
+        need[memory] = need.get(memory, 0) + size
     for name, size in need.items():
         if size > free[name]:
             raise MappingError(f"'{name}' overflows: needs {size:,} bytes")

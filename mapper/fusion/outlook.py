@@ -1,4 +1,4 @@
-"""What a group may take at the least, from how its layers work one by one: a look ahead, before any pass is searched.
+"""What a group will take about, from how its layers work one by one: a look ahead, before any pass is searched.
 
 The array's work follows from the box of a pass, and the vector unit's does not change. DRAM brings and takes every byte
 once, and none of what lies in windows. As in a forecast the busiest of them sets the pace.
@@ -33,7 +33,7 @@ class Outlook(NamedTuple):
 
     @property
     def least(self) -> float:
-        """Cycles that no loops undercut, as the array works now."""
+        """Cycles that loops hardly undercut, as the array works now."""
         return max(self.array, *self.works.values(), 0.0)
 
     def figure(self, cycles: float, chip: ChipCosts) -> Figure:

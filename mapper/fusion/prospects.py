@@ -22,7 +22,7 @@ class Chances(Protocol):
 
     @property
     def least(self) -> float:
-        """What no group of them undercuts."""
+        """What hardly any group of them undercuts."""
 
     def outlooks(self) -> list[tuple[float, Loops]]:
         """What each of its loops may leave, the least first."""

@@ -107,8 +107,13 @@ class WindowPlan:
         """Byte of a slot at which readers find the position where their pass begins, along all axes."""
         return -sum(span.start * stride for span, stride in zip(self.spans, self.stored.strides, strict=True))
 
+    @property
+    def made_at(self) -> int:
+        """Byte of a slot at which its maker begins a pass: behind those that it is ahead by."""
+        return self.origin + (self.lead * self.step_bytes if self.lead else 0)
+
     def read_at(self, layer: str, operand: str) -> int:
-        """The same for a reader, which may be passes behind."""
+        """Byte of a slot at which a reader begins a pass, which may be passes behind."""
         lag = next(each.lag for each in self.readers if (each.layer, each.operand) == (layer, operand))
         return self.origin - (lag * self.step_bytes if lag else 0)
 
@@ -125,11 +130,6 @@ class WindowPlan:
         for each in self.readers:
             found[each.engine] = (*found.get(each.engine, ()), each)
         return {engine: of for engine, of in found.items() if engine != MAKER or len(found) == 1}
-
-    @property
-    def made_at(self) -> int:
-        """The same for the maker: its pass writes behind those that it is ahead by."""
-        return self.origin + (self.lead * self.step_bytes if self.lead else 0)
 
 
 MAKER: EngineKind = "vector"  # writes results, of products too
@@ -235,12 +235,13 @@ def _lagging(
     queue is ahead of an earlier one."""
     ahead = {member.layer: member.ahead for member in group.members}
     place: dict[EngineKind, int] = {MAKER: ahead[maker.name] - lead}
+    last: dict[EngineKind, str] = {}
     for (layer, operand), lane in zip(readers, lanes, strict=True):
-        lag = place.setdefault(lane, ahead[layer.name]) - ahead[layer.name]
-        if lane != MAKER and lag < 0:
-            first = next(other.name for (other, _), its in zip(readers, lanes, strict=True) if its == lane)
-            refuse(group, f"layer '{layer.name}' is ahead of '{first}', which reads '{operand.tensor}' before it")
-        yield WindowReader(layer.name, operand.name, lane, max(0, lag))
+        own, before = ahead[layer.name], last.get(lane, layer.name)
+        if own > ahead[before]:
+            refuse(group, f"layer '{layer.name}' is ahead of '{before}', which reads '{operand.tensor}' before it")
+        last[lane] = layer.name
+        yield WindowReader(layer.name, operand.name, lane, max(0, place.setdefault(lane, own) - own))
 
 
 def _check_stated(group: Group, window: TensorWindow, full: TensorWindow) -> None:

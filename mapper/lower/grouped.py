@@ -8,11 +8,11 @@ from dataclasses import replace
 from archsim.ir.program import EngineKind, Ring
 from mapper.allocate.rings import Slot
 from mapper.groups.plan import GroupPlan
-from mapper.groups.windows import WindowPlan
+from mapper.groups.windows import MAKER, WindowPlan
 from mapper.lower.fences import Span
 from mapper.lower.item import Item, Lane
 from mapper.lower.passes import MadeWindow, ReadWindow
-from mapper.lower.program import MAKER, LoweredGroup, LoweredLayer, Passes
+from mapper.lower.program import MAKING, LoweredGroup, LoweredLayer, Passes
 from mapper.lower.window_padding import WindowPadding
 from mapper.problem.element_scales import Numbers
 from mapper.problem.operands import OUT
@@ -75,7 +75,7 @@ def _read(window: WindowPlan, engine: EngineKind) -> Iterator[tuple[str, ReadWin
         if each.engine == engine:
             lags[each.layer] = max(each.lag, lags.get(each.layer, 0))
     step = window.step_bytes if window.sliding >= 0 else 0
-    tokens, own = engine in window.queues, engine == MAKER[0]
+    tokens, own = engine in window.queues, engine == MAKER
     for at, layer in enumerate(lags):
         later = tuple(lags.values())[at + 1 :]
         yield layer, ReadWindow(window.name, tokens, own, not at, lags[layer], later, window.trips[-1], step)
@@ -99,7 +99,7 @@ def _ring(
         slot.slots,
         "inputs",
         maker.problem.operand(OUT).dtype,
-        queues[MAKER][0],
+        queues[MAKING][0],
         tuple(queues[engine, 0][0] for engine in window.queues),
         window.retain,
         scale,

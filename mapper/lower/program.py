@@ -28,6 +28,7 @@ from archsim.ir.program import (
 from archsim.spec.architecture import Architecture
 from mapper.allocate.placement import Slab, slabs
 from mapper.allocate.residency import Resident
+from mapper.groups.windows import MAKER
 from mapper.lower.ended import ended
 from mapper.lower.fences import Span
 from mapper.lower.frame import Frame
@@ -38,7 +39,7 @@ from mapper.lower.order import HOST, Order, Waits, label
 from mapper.lower.passes import MadeWindow, Nodes, PassBody, PassPipeline, ReadWindow
 
 DMA_ENGINES: tuple[EngineKind, ...] = ("load", "store")
-MAKER: Lane = ("vector", 0)  # writes results, of products too
+MAKING: Lane = (MAKER, 0)
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ class _Builder:
             tuple(outside(depth, after=False) for depth in range(shared)),
             _body(_plan(frame, items, inside, shared), own),
             tuple(outside(depth, after=True) for depth in range(shared)),
-            passes.made.get(layer.name, ()) if lane == MAKER else (),
+            passes.made.get(layer.name, ()) if lane == MAKING else (),
             passes.read.get((layer.name, lane), ()),
         )
 

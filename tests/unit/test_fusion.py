@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import archsim
 from archsim.base.errors import ConfigError
 from archsim.ir.workload import Workload
-from archsim.lab.run.job import Job
+from archsim.lab.run.job import Job, build
 from archsim.lab.verify.model import verify
 from archsim.lab.verify.numbered import VerifyOptions
 from archsim.report.run.layouts import tables
@@ -173,3 +174,21 @@ def test_what_a_group_holds_over_its_passes_waits_for_the_bytes(size: str) -> No
     """In a small memory it lies where layers before the group still work; the Program checker would refuse it."""
     summary = archsim.run("squeezenet", on="edge_npu", set={"l1.size": size}, schedule="best", net=False).summary
     assert summary["details"]["groups"]
+
+
+def test_blocks_are_not_left_out_of_groups(path: Path) -> None:
+    """A group may reach over a block's border."""
+    with pytest.raises(ConfigError, match="--repeat steady: groups of layers may reach over blocks; allowed with"):
+        archsim.run(path, on="edge_npu", schedule="best", repeat="steady", net=False)
+    assert archsim.run(path, on="edge_npu", schedule="best", repeat="auto", net=False).summary["details"]["groups"]
+
+
+def test_what_is_placed_stays_where_it_is(path: Path, tmp_path: Path) -> None:
+    """A group would lengthen the lives of tensors of which a file says where they lie."""
+    network = workload(path)
+    name = network.layers[0].inputs[0].tensor
+    size = prod(network.tensors[name].shape)
+    stated = tmp_path / "places.yaml"
+    stated.write_text(f"schema: archsim.mapping/1\nplacements:\n- {name} in dram at 0 bytes {size} layers -1 to 0\n")
+    built = build(Job(path, "edge_npu", mapping=stated, schedule="best"))
+    assert built.mapping is not None and built.mapping.groups == ()

@@ -80,7 +80,7 @@ class Job:
     refine: int = 0
     workers: int = 1
     search: str = "exhaustive"
-    schedule: str = "best"
+    schedule: str = "layers"
     net: bool = False
     kept: str = ""
 
@@ -174,7 +174,7 @@ def compiled(job: Job, architecture: Architecture, asked: CompileRequest) -> Bui
     from mapper.compile import compile_model
 
     workload = asked.workload
-    left_out = _left_out(job, workload)
+    left_out = _left_out(job, workload, architecture, asked.options.schedule)
     asked = asked.without(left_out)
     try:
         with uncollected():
@@ -189,14 +189,21 @@ def compiled(job: Job, architecture: Architecture, asked: CompileRequest) -> Bui
     )  # fmt: skip
 
 
-def _left_out(job: Job, workload: Workload) -> tuple[LeftOut, ...]:
-    """The equal blocks of layers that are not simulated; raises ConfigError for ``steady`` beside a mapping file."""
+def _left_out(job: Job, workload: Workload, architecture: Architecture, schedule: str) -> tuple[LeftOut, ...]:
+    """The equal blocks of layers that are not simulated; raises ConfigError for ``steady`` beside a mapping file, or
+    where layers may run in groups, which may tell equal blocks apart."""
     if not job.spares_blocks or (job.mapping is not None and job.repeat == "auto"):
         return ()
     if job.mapping is not None:
         raise ConfigError(
             f"--repeat steady: {job.mapping} states a mapping, which may tell equal blocks of layers apart; allowed "
             "with --repeat exact"
+        )
+    if schedule != LAYERS and architecture.noc is None:
+        if job.repeat == "auto":
+            return ()
+        raise ConfigError(
+            "--repeat steady: groups of layers may reach over blocks; allowed with --schedule layers, or --repeat exact"
         )
     found = leave_out(workload)
     return () if job.repeat == "auto" and not _is_worth_it(workload, found) else found

@@ -150,7 +150,7 @@ def _of_layers(job: Job, architecture: Architecture, asked: CompileRequest, say:
 def _alone(job: Job, architecture: Architecture, asked: CompileRequest) -> tuple[int, int]:
     from archsim.system import simulate
 
-    program = compiled(job, architecture, asked).program
+    program = compiled(job, architecture, asked.by(LAYERS)).program
     machine = architecture if job.fidelity is not None else affordable(architecture, program)[0]
     collect_stopped()
     with uncollected():
