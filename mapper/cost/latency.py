@@ -25,7 +25,8 @@ from mapper.problem.operands import ACC, ADDEND, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 PINS = " pins"
-ENGINES = ("adding engine", "load engine", "array", "vector unit", "store engine", "copying engine")
+ARRAY, VECTOR, LOADS, STORES = "array", "vector unit", "load engine", "store engine"
+ENGINES = ("adding engine", LOADS, ARRAY, VECTOR, STORES, "copying engine")
 NO_SLOWER: Mapping[str, float] = {}
 
 

@@ -12,14 +12,12 @@ from typing import NamedTuple
 
 from mapper.cost.chip_rates import ChipCosts, fold_function
 from mapper.cost.grid_cost import Costs
-from mapper.cost.latency import PINS
+from mapper.cost.latency import ARRAY, LOADS, PINS, STORES, VECTOR
 from mapper.fusion.judging import Figure
 from mapper.given.priced import CELL
 from mapper.groups.ties import Tie, Ties
 from mapper.problem.operands import OUT, OperandPlan
 from mapper.problem.problem import Problem
-
-ARRAY, VECTOR, LOADS, STORES = "array", "vector unit", "load engine", "store engine"
 
 
 class Outlook(NamedTuple):

@@ -70,10 +70,7 @@ def _made(window: WindowPlan, padding: WindowPadding) -> MadeWindow:
 
 def _read(window: WindowPlan, engine: EngineKind) -> Iterator[tuple[str, ReadWindow]]:
     """A window as the members read it whose commands one queue runs, in order."""
-    lags: dict[str, int] = {}
-    for each in window.readers:
-        if each.engine == engine:
-            lags[each.layer] = max(each.lag, lags.get(each.layer, 0))
+    lags = {each.layer: each.lag for each in window.readers if each.engine == engine}
     step = window.step_bytes if window.sliding >= 0 else 0
     tokens, own = engine in window.queues, engine == MAKER
     for at, layer in enumerate(lags):
