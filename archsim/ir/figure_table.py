@@ -37,7 +37,8 @@ class RunQuantities:
     run to the end of the next, ``latency_s`` where they are not repeated. MACs by who did them; ``peak`` and
     ``peak_used``: MACs per reference cycle of all arrays, at their best formats and at those used. ``power_peak_w``,
     ``power_window_s``, ``row_hit_rate``: None where nothing was simulated, the last also without bursts. ``memories``:
-    each DRAM part; ``dram_peak_bytes_per_s`` of all of them. ``workload`` is None for a Program given as text.
+    each DRAM part; ``dram_peak_bytes_per_s`` of all of them. ``bound_cycles`` and ``compulsory_bytes``: what no
+    schedule of the network undercuts (``mapper.bound``). These and ``workload`` are None for a Program given as text.
     """
 
     architecture: Architecture
@@ -61,6 +62,8 @@ class RunQuantities:
     power_peak_w: float | None = None
     power_window_s: float | None = None
     row_hit_rate: float | None = None
+    bound_cycles: int | None = None
+    compulsory_bytes: int | None = None
 
     @property
     def macs(self) -> int:
@@ -323,6 +326,21 @@ FIGURES = FigureTable((
         "utilization_dtype", "utilization, of the formats' peak", RATIO, "The same over the peak of the formats used.",
         lambda run: _ratio(run.macs_array, run.cycles * run.peak_used),
         more_is_better=True, band=(LATENCY,), short="utilization", headline=3, since=SECOND,
+    ),
+    ResultFigure(
+        "network_bound_cycles", "cycles, at least", "cycles",
+        "What no schedule of the model undercuts: its engines' least work, or the compulsory bytes at DRAM's peak.",
+        lambda run: run.bound_cycles, type=int | None, since=SECOND, compared=False,
+    ),
+    ResultFigure(
+        "gap", "above the bound", RATIO, "How many more cycles the run takes than network_bound_cycles, over these.",
+        lambda run: run.cycles / run.bound_cycles - 1 if run.bound_cycles else None,
+        type=float | None, band=(LATENCY,), since=SECOND, compared=False,
+    ),
+    ResultFigure(
+        "compulsory_bytes", "compulsory DRAM traffic", "B",
+        "Bytes that any schedule moves to and from DRAM: weights, inputs, outputs, rows of states, each once.",
+        lambda run: run.compulsory_bytes, type=int | None, since=SECOND, compared=False,
     ),
     ResultFigure(
         "energy_j", "energy", "J", "Energy of chip and DRAM.",

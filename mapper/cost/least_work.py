@@ -1,4 +1,4 @@
-"""The least work of the units of a layer with bounds, for figures that no run undercuts."""
+"""The least work of the units of a layer, above all of one with bounds, for figures that no run undercuts."""
 
 from __future__ import annotations
 
@@ -21,28 +21,36 @@ def least_work(problem: Problem, chip: ChipCosts, done: Work) -> Work:
     is no bound."""
     none = np.zeros(done.array_total.shape)
     cores = problem.spread.cores if problem.spread is not None else 1
-    on_array, in_lanes = none, none
+    array_cycles, lane_cycles = none, none
     if problem.engine == "array":
-        on_array = none + _on_array(problem, chip) / cores
+        array_cycles = none + on_array(problem, chip) / cores
     elif problem.engine == "vector" and not problem.accumulates:
-        in_lanes = none + _in_lanes(problem, chip, problem.layer.points // cores)
+        lane_cycles = none + in_lanes(problem, chip, problem.layer.points // cores)
     return replace(
-        done, array_total=on_array, array_first=none, array_last=none, vector_total=in_lanes, vector_first=none,
+        done, array_total=array_cycles, array_first=none, array_last=none, vector_total=lane_cycles, vector_first=none,
         vector_last=none, edge=dict.fromkeys(done.edge, none),
     )  # fmt: skip
 
 
-def _on_array(problem: Problem, chip: ChipCosts) -> float:
+def on_array(problem: Problem, chip: ChipCosts) -> float:
+    """Reference cycles of the points inside a product's bounds at the peak of one array."""
     array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
     slots = array.rows * array.cols * array.rate(problem.operand("a").dtype, problem.operand("b").dtype)
     return problem.layer.macs / (float(slots) * chip.scale(array))
 
 
-def _in_lanes(problem: Problem, chip: ChipCosts, points: int) -> float:
+def in_lanes(problem: Problem, chip: ChipCosts, points: int) -> float:
+    """Reference cycles of so many points of a layer that is no product in full lanes of one vector unit."""
     unit = next(part for part in chip.architecture.vectors if part.name == problem.vector)
     passes, slow, _ = drain_steps(problem.layer)
     lanes = unit.lane_count(problem.operand(OUT).dtype)
     return vector_cycles(points, lanes, passes, unit.slow_cycles(slow), 0) / chip.scale(unit)
+
+
+def product_in_lanes(problem: Problem, chip: ChipCosts) -> float:
+    """Reference cycles of all points inside a product's bounds, one in each lane of one vector unit."""
+    unit = next(part for part in chip.architecture.vectors if part.name == problem.unit)
+    return problem.layer.points / (unit.lane_count(problem.operand(OUT).dtype) * chip.scale(unit))
 
 
 def least_flows(problem: Problem, flows: Mapping[str, Flow]) -> dict[str, Flow]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid_cost import Costs, operations_pj
-from mapper.problem.operands import OUT
+from mapper.cost.least_work import product_in_lanes
 from mapper.problem.problem import Problem
 from mapper.search.ranking import ENERGY, PRODUCT, RANKED_BY, ranked
 from mapper.search.ties import Alike
@@ -30,16 +30,9 @@ def outdone(problem: Problem, chip: ChipCosts, objective: str, others: Sequence[
 
 def _least(problem: Problem, chip: ChipCosts, name: str) -> float:
     """A figure (cycles | energy | cycles x energy) that no mapping undercuts."""
-    cycles = _in_lanes(problem, chip)
+    cores = problem.spread.cores if problem.spread is not None else 1
+    cycles = product_in_lanes(problem, chip) / cores
     if name not in (ENERGY, PRODUCT):
         return cycles
     energy = operations_pj(problem, chip) + cycles * chip.standing_pj
     return energy if name == ENERGY else cycles * energy
-
-
-def _in_lanes(problem: Problem, chip: ChipCosts) -> float:
-    """Reference cycles of all points inside the layer's bounds, one in each lane of each core that has a part."""
-    unit = next(part for part in chip.architecture.vectors if part.name == problem.unit)
-    cores = problem.spread.cores if problem.spread is not None else 1
-    lanes = unit.lane_count(problem.operand(OUT).dtype)
-    return problem.layer.points / (cores * lanes * chip.scale(unit))

@@ -125,6 +125,7 @@ GROUPS: dict[str, dict[int, str]] = {
             "the numbers of one forward pass of N tokens, in integers bit for bit."
         ),
         51: "A block of N iterations in the text form of a Workload is the unrolled list, bit for bit.",
+        52: "DRAM bytes of a run are at least the compulsory ones, whatever the schedule.",
         53: (
             "A group of one member without shared loops and windows is the layer by itself: the same Program, byte for "
             "byte."
@@ -133,6 +134,7 @@ GROUPS: dict[str, dict[int, str]] = {
             "In a group each element of a window is computed once, none of its bytes moves to or from DRAM, and what "
             "its slots held is the model's, in any order of commands."
         ),
+        55: "No run takes fewer cycles than its network's bound, whatever the mapping and the schedule.",
         56: (
             "Of the results by the three objectives each is the best in its own figure, up to half a per cent: the "
             "other two are simulated."

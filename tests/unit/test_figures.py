@@ -48,6 +48,9 @@ NEW = (
     "macs_dense",
     "macs_executed",
     "utilization_dtype",
+    "network_bound_cycles",
+    "gap",
+    "compulsory_bytes",
     "bounds",
     "per_sample",
 )

@@ -17,7 +17,7 @@ from archsim.report.run.tables import layers_csv
 PUBLIC = [
     "schema", "workload", "architecture", "cycles_total", "latency_s", "throughput_per_s", "macs", "macs_array",
     "macs_vector", "macs_host", "macs_dense", "macs_executed", "utilization",
-    "utilization_dtype", "energy_j", "energy_chip_j", "power_avg_w",
+    "utilization_dtype", "network_bound_cycles", "gap", "compulsory_bytes", "energy_j", "energy_chip_j", "power_avg_w",
     "power_peak_w", "power_window_s", "edp_js", "area_mm2", "die_cost_usd", "bounds", "per_sample",
     "dram", "mac_breakdown", "energy_breakdown_j", "time_breakdown", "layers", "provenance", "details",
 ]  # fmt: skip

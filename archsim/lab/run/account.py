@@ -51,6 +51,7 @@ from archsim.sim.critical import critical_cycles, critical_path
 from archsim.sim.mac_breakdown import array_units, mac_breakdown, peak_macs_per_cycle, peak_of_formats
 from archsim.spec.architecture import Architecture, Array
 from archsim.spec.dtypes import BITS
+from mapper.bound.network import NetworkBound
 
 
 class Macs(NamedTuple):
@@ -165,10 +166,12 @@ def assemble(
     repetition: Repetition | None = None,
     steady: SteadyFacts | None = None,
     pairs: Mapping[str, tuple[str, str]] = UNPAIRED,
+    least: NetworkBound | None = None,
 ) -> Result:
     """The Result of a run. ``workload`` is None for a Program given as text; ``mapping`` gives the dtypes
     used; ``steady``: what was simulated of equal blocks of layers, where not all was; ``pairs``: layer -> formats of
-    inputs and weights that an array computes it in, the dtypes where none is stated.
+    inputs and weights that an array computes it in, the dtypes where none is stated; ``least``: what no schedule of
+    the workload undercuts.
 
     Raises ConfigError for missing energy tables, SimulationError when a conservation law is broken.
     """
@@ -214,6 +217,8 @@ def assemble(
         memories=dram_parts(activity, layers, latency_s),
         dram_peak_bytes_per_s=sum(stats.peak_bytes_per_s for stats in activity.dram.values()),
         row_hit_rate=row_hit_rate(activity),
+        bound_cycles=least.cycles if least is not None else None,
+        compulsory_bytes=least.bytes if least is not None else None,
     )
     figures = FIGURES.of_run(quantities)
     return Result(

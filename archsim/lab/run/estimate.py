@@ -29,6 +29,8 @@ from archsim.memory.policy import policy_of
 from archsim.sim.mac_breakdown import peak_macs_per_cycle, peak_of_dtypes
 from archsim.spec.architecture import Architecture, Host
 from archsim.spec.memories import Memory
+from mapper.bound.network import network_bound
+from mapper.cost.chip_rates import ChipCosts
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def estimated(job: Job) -> dict[str, Any]:
     on_arrays = sum(layer.macs for layer in workload.layers if layer.name in names)
     on_host = sum(layer.macs for layer in workload.layers if layer.kind == "host")
     peaks = {name: outer.peak_bytes_per_s for name, outer in asked.options.outer.items()}
+    least = network_bound(workload, ChipCosts(architecture, asked.options.outer, {}), found.dtypes)
     quantities = RunQuantities(
         architecture=architecture,
         workload=workload,
@@ -82,6 +85,8 @@ def estimated(job: Job) -> dict[str, Any]:
         area_mm2=fsum(tables.area_breakdown_mm2().values()),
         memories=_dram(architecture, expected, peaks),
         dram_peak_bytes_per_s=int(sum(peaks.values())),
+        bound_cycles=least.cycles,
+        compulsory_bytes=least.bytes,
     )
     figures = FIGURES.of_estimate(quantities)
     return {

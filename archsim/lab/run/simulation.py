@@ -25,6 +25,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
     from archsim.ir.check.program import check
     from archsim.lab.run.account import assemble
     from archsim.lab.run.computed_pairs import computed_pairs
+    from archsim.lab.run.least_of_network import least_of
     from archsim.repetition import check_choice
     from archsim.system import simulate
 
@@ -57,6 +58,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
             warnings=(*built.warnings, *lowered, *sentences(done.facts)),
             repetition=repetition,
             pairs=computed_pairs(built),
+            least=least_of(built),
             steady={"mode": "steady", "blocks": done.facts} if _is_steady(job, built) else None,
         )
     if not built.text_sha256:

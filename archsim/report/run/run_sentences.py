@@ -15,9 +15,10 @@ from archsim.report.run.noc_rows import array_count
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
-    """Three to five sentences: use of the array, the largest loss, the slow layers, DRAM and energy; one a cache, one
-    where layers ran together, and one where the mappings are not those of the objective that was asked for."""
-    found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary)]
+    """A few sentences: use of the array, the largest loss, the slow layers, DRAM, how far all is from what no schedule
+    undercuts, and energy; one a cache, one where layers ran together, and one where the mappings are not those of the
+    objective that was asked for."""
+    found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary), _gap(summary)]
     found += [_cache(name, cache) for name, cache in summary["details"].get("caches", {}).items()]
     found += [_energy(summary), _groups(summary), _net(summary)]
     return [sentence for sentence in found if sentence]
@@ -95,6 +96,16 @@ def _dram(summary: Mapping[str, Any]) -> str:
     hits = dram["row_hit_rate"]
     rows = f"; {percent(hits)} of the accesses hit an open row" if hits is not None else ""
     return f"DRAM moved {si(moved, 'B')}{use}{rows}."
+
+
+def _gap(summary: Mapping[str, Any]) -> str:
+    """How far the run is from what no schedule undercuts."""
+    least, compulsory = summary.get("network_bound_cycles"), summary.get("compulsory_bytes")
+    if not least:
+        return ""
+    moved = FIGURES["dram_bytes"].of(summary)
+    bytes_ = f", and it moves {moved / compulsory:.2f} times the bytes that it has to" if moved and compulsory else ""
+    return f"No schedule takes less than {count(least)} cycles: the run takes {percent(summary['gap'])} more{bytes_}."
 
 
 def _cache(name: str, cache: Mapping[str, int]) -> str:
