@@ -16,16 +16,13 @@ from archsim.spec.architecture import Architecture
 from mapper.allocate.residency import Residency, plan_residency
 from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
 from mapper.cost.grid_cost import Costs
-from mapper.fusion.candidates import chains
-from mapper.fusion.choice_file import ChoiceFile
-from mapper.fusion.choose import chosen
 from mapper.fusion.forecast import forecast
-from mapper.fusion.judging import Figure, Judge
 from mapper.fusion.members import FusedGroup, Fusion, fused
-from mapper.given.priced import CELL, price
+from mapper.given.priced import price
 from mapper.given.stated import Stated, StatedError
 from mapper.groups.plan import GroupPlan, engines_of, expanded, planned, spans_of, windowed
 from mapper.groups.ties import GroupError
+from mapper.in_groups import with_groups
 from mapper.layer_solver import Solver, Work
 from mapper.lower.model import Mapped
 from mapper.lower.one_layer import lower_alone
@@ -36,6 +33,7 @@ from mapper.problem import constraints
 from mapper.problem.array_axes import obeyed
 from mapper.problem.capacity import usable
 from mapper.problem.core_partition import on_cores
+from mapper.problem.engines import engines_of_layer
 from mapper.problem.formats import FACTORS, engine_pair, is_converted, operand_dtype
 from mapper.problem.packed import base_of
 from mapper.problem.problem import Problem, build, content
@@ -85,7 +83,7 @@ class Layers:
         try:
             found = self.mapped(frozenset())
             found = found if self.options.random else relieved(self, found)
-            found = self._with_groups(found) if self.options.schedule == BEST else found
+            found = with_groups(self, found) if self.may_have_groups else found
         finally:
             self.solver.cache.save()
         if self.options.fences == "all":
@@ -93,38 +91,16 @@ class Layers:
         overlap = Overlap(self.workload, self.architecture, self.chip, self.dtypes)
         return replace(found, mappings=overlap.expected(found))
 
-    def _with_groups(self, mapped: Mapped) -> Mapped:
-        """The network with layers in groups where that is better by what is expected of it."""
-        given = self.options.given
-        if self.architecture.noc is not None or self.options.random or self.options.fences == "all" or given.placements:
-            return mapped
-        if next(chains(self.workload), None) is None:
-            return mapped
-        known = ChoiceFile(self.options.cache, self, mapped)
-        fusions = known.read()
-        if fusions is None:
-            fusions = chosen(self, mapped)
-            known.write(fusions)
-        if not fusions:
-            return mapped
-        other = Layers(self.workload, self.architecture, self.dtypes, self.options, self.solver, fusions)
-        found = relieved(other, other.mapped(frozenset()))
-        return found if self._is_better(found, mapped) else mapped
+    def in_groups(self, fusions: Sequence[Fusion]) -> Layers:
+        """The same where these layers run as groups; what this one has found it knows."""
+        return Layers(self.workload, self.architecture, self.dtypes, self.options, self.solver, fusions)
 
-    def _is_better(self, found: Mapped, mapped: Mapped) -> bool:
-        """Whether a network in groups is better than layer by layer, by what is expected of both."""
-        return Judge(self.options.objective, self._figure(mapped)).is_better(self._figure(found))
-
-    def _figure(self, mapped: Mapped) -> Figure:
-        """Cycles and energy of a mapped network, whose layers hide a part of one another's."""
-        expected = Overlap(self.workload, self.architecture, self.chip, self.dtypes).expected(mapped)
-        cycles = float(sum(mapping.expected_cycles for mapping in expected))
-        work = 0.0
-        for problem, mapping in zip(mapped.problems, mapped.mappings, strict=True):
-            if problem is not None:
-                costs = self.priced(problem, mapping)
-                work += float(costs.energy(costs.cycles * 0).flat[CELL])
-        return Figure(cycles, work + cycles * self.chip.standing_pj)
+    @property
+    def may_have_groups(self) -> bool:
+        """Whether layers may run as groups that no file states: on one core, where nothing else says how all run."""
+        given, options = self.options.given, self.options
+        apart = options.random or options.fences == "all" or given.placements or self.architecture.noc is not None
+        return options.schedule == BEST and not apart
 
     @property
     def objective(self) -> str:
@@ -377,13 +353,7 @@ class Layers:
                 yield problem.of_core(spread), rules
 
     def _possible(self, layer: Layer) -> list[str]:
-        """Engines on which a layer of this kind can run."""
-        if layer.kind in ("copy", "vector"):
-            return [layer.kind]
-        if is_converted(layer, self.workload, self.architecture, self.dtypes):
-            return ["array"]
-        engines = [("array", self.architecture.arrays), ("vector", self.architecture.vectors)]
-        return [engine for engine, parts in engines if parts] or ["array"]
+        return engines_of_layer(layer, self.workload, self.architecture, self.dtypes)
 
     def _rules(self, layer: Layer) -> constraints.Rules:
         """What the constraints mean for a layer on this chip; raises MappingError where they cannot hold."""

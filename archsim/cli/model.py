@@ -66,7 +66,7 @@ def run(
     ] = None,
     workers: opt.WorkersOption = 1,
     search: opt.SearchOption = "exhaustive",
-    schedule: opt.ScheduleOption = opt.ScheduleChoice.LAYERS,
+    schedule: opt.ScheduleOption = opt.ScheduleChoice.BEST,
     no_net: opt.NetOption = False,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
@@ -127,7 +127,7 @@ def map_(
     mapping: opt.MappingOption = None,
     workers: opt.WorkersOption = 1,
     search: opt.SearchOption = "exhaustive",
-    schedule: opt.ScheduleOption = opt.ScheduleChoice.LAYERS,
+    schedule: opt.ScheduleOption = opt.ScheduleChoice.BEST,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what a search draws at random.")] = 0,
     explain: Annotated[
         str | None, typer.Option(metavar="LAYER", help="What bounds a layer, what came second, what would help it.")
@@ -237,7 +237,7 @@ def asm(
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     search: opt.SearchOption = "exhaustive",
-    schedule: opt.ScheduleOption = opt.ScheduleChoice.LAYERS,
+    schedule: opt.ScheduleOption = opt.ScheduleChoice.BEST,
     no_net: opt.NetOption = False,
     numbers: Annotated[
         bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
@@ -290,7 +290,7 @@ def verify(
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     search: opt.SearchOption = "exhaustive",
-    schedule: opt.ScheduleOption = opt.ScheduleChoice.LAYERS,
+    schedule: opt.ScheduleOption = opt.ScheduleChoice.BEST,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""

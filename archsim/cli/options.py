@@ -208,7 +208,7 @@ class JobOptions:
     refine: int | None = None
     workers: int = 1
     search: str = "exhaustive"
-    schedule: ScheduleChoice = ScheduleChoice.LAYERS
+    schedule: ScheduleChoice = ScheduleChoice.BEST
     net: bool = False
 
     def job(self) -> Job:

@@ -91,7 +91,9 @@ class RunOptions(TypedDict):
     mapping: NotRequired[Annotated[str, ResultKey(TEXT, "SHA-256 of the mapping file that was taken.")]]
     refine: NotRequired[Annotated[int, ResultKey(COUNT, "Mappings of each layer that the simulator ranked.")]]
     search: NotRequired[Annotated[str, ResultKey(TEXT, "The mapping search that was asked for, by its name.")]]
-    schedule: NotRequired[Annotated[str, ResultKey(TEXT, "The schedule that was asked for, where it has groups.")]]
+    schedule: NotRequired[
+        Annotated[str, ResultKey(TEXT, "The schedule that was asked for, where it is not the best one.")]
+    ]
     lookups: NotRequired[Annotated[Mapping[str, str], ResultKey(TEXT, "Access patterns that were set, by node.")]]
     parameters: NotRequired[
         Annotated[Mapping[str, int | float | str], ResultKey(TEXT, "Parameters of a model that were set, by name.")]

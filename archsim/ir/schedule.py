@@ -10,6 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def group_name(first: str, last: str) -> str:
+    """What a group is called that nobody gave a name, by its ``first`` and ``last`` layers."""
+    return f"{first}..{last}"
+
+
 @dataclass(frozen=True, slots=True)
 class SharedLoop:
     """A loop over passes: ``dim`` of the last member, ``layer``, in tiles of ``tile``."""

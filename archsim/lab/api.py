@@ -120,7 +120,7 @@ def run(
     parameters: Mapping[str, int | float | str] | None = None,
     search: str = "exhaustive",
     net: bool = True,
-    schedule: str = "layers",
+    schedule: str = "best",
 ) -> RunResult:
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 

@@ -1,10 +1,10 @@
-"""Figures of a chain of layers by the objective: of its layers as they are, and of the groups that they may be."""
+"""Figures of a chain of layers: of its layers as they are, and of the groups that they may be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import inf, prod
+from math import prod
 from typing import Protocol
 
 from archsim.base.errors import MappingError
@@ -12,9 +12,10 @@ from mapper.allocate.residency import Residency
 from mapper.cost.grid_cost import Costs
 from mapper.fusion.candidates import Loops, shared_loops
 from mapper.fusion.forecast import forecast
-from mapper.fusion.judging import Figure, Judge
+from mapper.fusion.judging import Figure
 from mapper.fusion.members import FusedGroup, Fusion, PassMapper, bare, fused
 from mapper.fusion.outlook import outlook
+from mapper.fusion.prospects import LoopsFigure
 from mapper.given.priced import CELL
 from mapper.groups.ties import ties_of
 from mapper.problem.problem import Problem
@@ -36,47 +37,40 @@ class FusingMapper(PassMapper, Protocol):
 
 
 class ChainChances:
-    """A chain of layers beside what stays on chip, and their costs one by one; figures are the judge's."""
+    """A chain of layers beside what stays on chip, and their costs one by one."""
 
     def __init__(
-        self,
-        layers: FusingMapper,
-        choice: Fusion,
-        residency: Residency,
-        apart: Sequence[tuple[Problem, Costs]],
-        judge: Judge,
+        self, layers: FusingMapper, choice: Fusion, residency: Residency, apart: Sequence[tuple[Problem, Costs]]
     ) -> None:
-        self._layers, self._choice, self._residency, self._judge = layers, choice, residency, judge
+        self._layers, self._choice, self._residency = layers, choice, residency
         problems, costs = zip(*apart, strict=True)
         self._outlook = outlook(problems, costs)
-        self.before = judge.of(one_by_one(costs))
+        self.before = one_by_one(costs)
 
     @property
-    def least(self) -> float:
+    def least(self) -> Figure:
         """What hardly any group of them undercuts."""
-        return self._figure(self._outlook.least)
+        return self._outlook.figure(self._outlook.least, self._layers.chip)
 
-    def outlooks(self) -> list[tuple[float, Loops]]:
-        """What each of its loops may leave, the least first."""
+    def outlooks(self) -> list[LoopsFigure]:
+        """What each of its loops may leave."""
         parts, found = [self._layers.workload.layers[index] for index in self._choice.members], []
         for loops in shared_loops(parts[-1]):
             try:
                 ties = ties_of(bare(parts, loops, ()), parts)
             except MappingError:
                 continue
-            found.append((self._figure(self._outlook.cycles(ties, self._layers.chip)), loops))
-        return sorted(found, key=lambda each: each[0])
+            cycles = self._outlook.cycles(ties, self._layers.chip)
+            found.append(LoopsFigure(self._outlook.figure(cycles, self._layers.chip), loops))
+        return found
 
-    def searched(self, loops: Loops) -> float:
-        """What it takes with these loops; infinite where that does not fit."""
+    def searched(self, loops: Loops) -> Figure | None:
+        """What it takes with these loops; None where that does not fit."""
         try:
             group = fused(self._layers, replace(self._choice, loops=loops), self._residency)
         except MappingError:
-            return inf
-        return self._judge.of(_together(self._layers, group))
-
-    def _figure(self, cycles: float) -> float:
-        return self._judge.of(self._outlook.figure(cycles, self._layers.chip))
+            return None
+        return _together(self._layers, group)
 
 
 def _together(layers: FusingMapper, group: FusedGroup) -> Figure:

@@ -1,8 +1,7 @@
-"""Which layers of a network run as groups: those by whose groups the objective's figure falls most.
+"""Which layers of a network may run as groups: those by whose groups the objective's figure falls most.
 
 What a group spares is what its layers take one after the other, less what they are expected to take together; of
-groups that share no layer those that spare most in sum are chosen. The network is then mapped with them, and kept so
-where that is better by what is expected of it.
+groups that share no layer those that spare most in sum are chosen.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from mapper.allocate.residency import Residency
 from mapper.cost.grid_cost import Costs
 from mapper.fusion.candidates import chains
 from mapper.fusion.chances import ChainChances, FusingMapper, one_by_one
-from mapper.fusion.judging import Judge
+from mapper.fusion.judging import Figure, Judge, judges
 from mapper.fusion.members import Fusion
 from mapper.fusion.prospects import Prospect
 from mapper.lower.item import unit_engine
@@ -26,12 +25,8 @@ CLOSE = 0.002  # of what the network takes: choices that differ by less are as g
 WORTH = 0.001  # of what layers take: a group that spares less is none
 
 
-def chosen(layers: FusingMapper, mapped: Mapped) -> tuple[Fusion, ...]:
-    """The groups of a network that is ``mapped`` layer by layer, in order.
-
-    Chains are looked at more closely, those first that would be chosen by what is hoped of them, until no choice is
-    hoped to spare noticeably more than the best of those that were searched. Hopes are good forecasts, but no bounds.
-    """
+def choices(layers: FusingMapper, mapped: Mapped) -> tuple[tuple[Fusion, ...], ...]:
+    """What the groups may be of a network that is ``mapped`` layer by layer, as the objective's judges choose them."""
     chooser = _Chooser(layers, mapped)
     found: dict[int, list[_Candidate]] = {}
     for members in chains(layers.workload):
@@ -39,14 +34,11 @@ def chosen(layers: FusingMapper, mapped: Mapped) -> tuple[Fusion, ...]:
         if prospect is not None:
             found.setdefault(members.start, []).append(_Candidate(members, prospect))
     count = len(layers.workload.layers)
-    while True:
-        hoped, hopeful = _most_spared(found, count, lambda prospect: prospect.hope)
-        known, best = _most_spared(found, count, lambda prospect: prospect.known)
-        unsettled = [each.prospect for each in hopeful if not each.prospect.settled]
-        if not unsettled or hoped - known <= CLOSE:
-            return tuple(Fusion(each.members, chooser.engines(each.members), each.prospect.loops) for each in best)
-        for prospect in unsettled:
-            prospect.look()
+    best = ((judge, _choice(found, count, judge)) for judge in judges(layers.objective, chooser.whole))
+    return tuple(dict.fromkeys(
+        tuple(Fusion(each.members, chooser.engines(each.members), each.prospect.best(judge).loops) for each in choice)
+        for judge, choice in best
+    ))  # fmt: skip
 
 
 class _Candidate(NamedTuple):
@@ -56,11 +48,30 @@ class _Candidate(NamedTuple):
     prospect: Prospect
 
 
+_Choice = tuple[_Candidate, ...]
+
+
+def _choice(found: Mapping[int, Sequence[_Candidate]], count: int, judge: Judge) -> _Choice:
+    """The best by a judge.
+
+    Chains are looked at more closely, those first that would be chosen by what is hoped of them, until no choice is
+    hoped to spare noticeably more than the best of those that were searched. Hopes are good forecasts, but no bounds.
+    """
+    while True:
+        hoped, hopeful = _most_spared(found, count, lambda prospect: prospect.hope(judge))
+        known, best = _most_spared(found, count, lambda prospect: prospect.known(judge))
+        unsettled = [each.prospect for each in hopeful if not each.prospect.settled(judge)]
+        if not unsettled or hoped - known <= CLOSE * judge.of(judge.whole):
+            return best
+        for prospect in dict.fromkeys(unsettled):
+            prospect.look(judge)
+
+
 def _most_spared(
     found: Mapping[int, Sequence[_Candidate]], count: int, spared: Callable[[Prospect], float]
-) -> tuple[float, tuple[_Candidate, ...]]:
+) -> tuple[float, _Choice]:
     """What chains that share no layer spare in sum at the most, and which; ``found``: by their first layers."""
-    behind: list[tuple[float, tuple[_Candidate, ...]]] = [(0.0, ())] * (count + 1)  # the best from each layer on
+    behind: list[tuple[float, _Choice]] = [(0.0, ())] * (count + 1)  # the best from each layer on
     for first in reversed(range(count)):
         options = [behind[first + 1]]
         for each in found.get(first, ()):
@@ -79,7 +90,7 @@ class _Chooser:
         self._costs: dict[int, Costs] = {}
         self._known: dict[object, Prospect] = {}
         indices = [index for index, problem in enumerate(mapped.problems) if problem is not None]
-        self._judge = Judge(layers.objective, one_by_one(map(self._of, indices)))
+        self.whole = one_by_one(map(self._of, indices))
 
     def engines(self, members: range) -> tuple[EngineKind, ...]:
         """Of layers as they are mapped one by one."""
@@ -93,10 +104,10 @@ class _Chooser:
             return None
         apart = list(zip(self._problems(members), map(self._of, members), strict=True))
         residency = _without(self.mapped.residency, self.layers, members)
-        chain = ChainChances(self.layers, Fusion(members, self.engines(members), ()), residency, apart, self._judge)
+        chain = ChainChances(self.layers, Fusion(members, self.engines(members), ()), residency, apart)
         return self._known.setdefault(self._key(members, residency, chain.before), Prospect(chain, WORTH))
 
-    def _key(self, members: range, residency: Residency, before: float) -> object:
+    def _key(self, members: range, residency: Residency, before: Figure) -> object:
         """Equal for layers of equal content that read one another alike, in equal room."""
         network = self.layers.workload
         made = {network.layers[index].output.tensor: place for place, index in enumerate(members)}

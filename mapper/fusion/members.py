@@ -16,7 +16,7 @@ from archsim.base.errors import MappingError
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.mapping import Keep, LayerMapping, MapNode
 from archsim.ir.program import EngineKind
-from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, TensorWindow
+from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, TensorWindow, group_name
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
 from mapper.allocate.residency import Residency
@@ -130,7 +130,8 @@ def fused(layers: PassMapper, choice: Fusion, residency: Residency) -> FusedGrou
 def bare(parts: Sequence[Layer], loops: Loops, windows: tuple[TensorWindow, ...]) -> Group:
     """The group of the layers ``parts``, of which none is ahead and nothing is held."""
     shared = tuple(SharedLoop(parts[-1].name, dim, tile) for dim, tile in loops)
-    return Group(f"{parts[0].name}..{parts[-1].name}", tuple(Member(layer.name) for layer in parts), shared, windows)
+    name = group_name(parts[0].name, parts[-1].name)
+    return Group(name, tuple(Member(layer.name) for layer in parts), shared, windows)
 
 
 def _grouped(layers: PassMapper, parts: Sequence[Layer], engines: Sequence[EngineKind], loops: Loops) -> GroupPlan:

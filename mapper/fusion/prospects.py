@@ -9,81 +9,81 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from mapper.fusion.candidates import Loops
+from mapper.fusion.judging import Figure, Judge
 
 MOST_SEARCHED = 3  # loops of a chain of which passes are searched, those of the best outlook
 
 
 class Chances(Protocol):
-    """What is known of a chain: figures of the objective, before anything is searched and after that."""
+    """What is known of a chain, before anything is searched and after that."""
 
     @property
-    def before(self) -> float:
+    def before(self) -> Figure:
         """What its layers take one after the other."""
 
     @property
-    def least(self) -> float:
+    def least(self) -> Figure:
         """What hardly any group of them undercuts."""
 
-    def outlooks(self) -> list[tuple[float, Loops]]:
-        """What each of its loops may leave, the least first."""
+    def outlooks(self) -> list[LoopsFigure]:
+        """What each of its loops may leave."""
 
-    def searched(self, loops: Loops) -> float:
-        """What it takes with these loops; infinite where that does not fit."""
+    def searched(self, loops: Loops) -> Figure | None:
+        """What it takes with these loops; None where that does not fit."""
 
 
-class _Best(NamedTuple):
-    figure: float
+class LoopsFigure(NamedTuple):
+    """What a chain takes, or may take, with these loops."""
+
+    figure: Figure
     loops: Loops
 
 
 class Prospect:
-    """A chain whose group may spare ``hope``: as far as is known, until it is ``settled``."""
+    """A chain of layers whose group may spare something; a group that spares less than ``worth`` of what they take is
+    none."""
 
     def __init__(self, chances: Chances, worth: float) -> None:
         self._chances, self._worth = chances, worth
-        self._waiting: list[tuple[float, Loops]] | None = None
-        self._best: _Best | None = None
-        self._searched = 0
-        self.hope = self._spared(chances.least)
+        self._waiting: list[LoopsFigure] | None = None
+        self._searched: list[LoopsFigure] = []
 
     @property
-    def settled(self) -> bool:
-        """Whether the hope is what the best group does spare."""
-        return not self.hope or (self._waiting is not None and not self._waiting)
+    def before(self) -> Figure:
+        """What its layers take one after the other."""
+        return self._chances.before
 
-    @property
-    def known(self) -> float:
+    def hope(self, judge: Judge) -> float:
+        """What its group may spare, as far as is known."""
+        if self._waiting is None:
+            return self._spared(judge, self._chances.least)
+        return max([self._spared(judge, each.figure) for each in (*self._searched, *self._waiting)], default=0.0)
+
+    def known(self, judge: Judge) -> float:
         """What the best group that was searched spares; 0 where there is none."""
-        return self._spared(self._best.figure) if self._best is not None else 0.0
+        return max([self._spared(judge, each.figure) for each in self._searched], default=0.0)
 
-    @property
-    def loops(self) -> Loops:
-        """Those of the best group that was searched, of a chain that is known to spare something."""
-        assert self._best is not None
-        return self._best.loops
+    def settled(self, judge: Judge) -> bool:
+        """Whether its hope is what the best group does spare."""
+        return self.hope(judge) <= self.known(judge)
 
-    def look(self) -> None:
+    def best(self, judge: Judge) -> LoopsFigure:
+        """The best group that was searched, of a chain that is known to spare something."""
+        return min(self._searched, key=lambda each: judge.of(each.figure))
+
+    def look(self, judge: Judge) -> None:
         """Find out more: what all loops may leave, or what the most hopeful of them takes."""
         if self._waiting is None:
             self._waiting = self._chances.outlooks()
-        elif self._waiting:
-            _, loops = self._waiting.pop(0)
-            taken = self._chances.searched(loops)
-            self._searched += taken < float("inf")
-            if self._best is None or taken < self._best.figure:
-                self._best = _Best(taken, loops)
-        self._drop()
-        figures = [self._best.figure] if self._best is not None else []
-        self.hope = self._spared(min([*figures, *(figure for figure, _ in self._waiting[:1])], default=float("inf")))
-
-    def _drop(self) -> None:
-        """Loops that need not be searched any more."""
-        assert self._waiting is not None
-        known = self._best.figure if self._best is not None else float("inf")
-        if self._searched >= MOST_SEARCHED:
+            return
+        hopeful = min(self._waiting, key=lambda each: judge.of(each.figure))
+        self._waiting.remove(hopeful)
+        taken = self._chances.searched(hopeful.loops)
+        if taken is not None:
+            self._searched.append(LoopsFigure(taken, hopeful.loops))
+        if len(self._searched) >= MOST_SEARCHED:
             self._waiting.clear()
-        self._waiting = [(figure, loops) for figure, loops in self._waiting if figure < known]
 
-    def _spared(self, figure: float) -> float:
-        before = self._chances.before
-        return before - figure if figure < before * (1 - self._worth) else 0.0
+    def _spared(self, judge: Judge, figure: Figure) -> float:
+        before, taken = judge.of(self._chances.before), judge.of(figure)
+        return before - taken if taken < before * (1 - self._worth) else 0.0

@@ -44,7 +44,7 @@ class _Asked(NamedTuple):
 
 def _asked(model: str, chip: str, names: set[str]) -> Iterator[_Asked]:
     """All commands of layers that are mapped at random, alone."""
-    job = Job(model, chip)
+    job = Job(model, chip, schedule="layers")
     architecture = load_chip(job)
     asked = prepare(job, architecture)
     dtypes = resolve_dtypes(architecture, asked.options.dtypes or {})
@@ -95,7 +95,7 @@ def test_some_of_these_commands_collide() -> None:
 
 def _drawn(model: str, chip: str) -> Iterator[tuple[Problem, ChipCosts, list[LayerMapping]]]:
     """All layers of a model, each mapped at random several times."""
-    job = Job(model, chip)
+    job = Job(model, chip, schedule="layers")
     architecture = load_chip(job)
     asked = prepare(job, architecture)
     dtypes = resolve_dtypes(architecture, asked.options.dtypes or {})

@@ -176,13 +176,6 @@ def test_what_a_group_holds_over_its_passes_waits_for_the_bytes(size: str) -> No
     assert summary["details"]["groups"]
 
 
-def test_blocks_are_not_left_out_of_groups(path: Path) -> None:
-    """A group may reach over a block's border."""
-    with pytest.raises(ConfigError, match="--repeat steady: groups of layers may reach over blocks; allowed with"):
-        archsim.run(path, on="edge_npu", schedule="best", repeat="steady", net=False)
-    assert archsim.run(path, on="edge_npu", schedule="best", repeat="auto", net=False).summary["details"]["groups"]
-
-
 def test_what_is_placed_stays_where_it_is(path: Path, tmp_path: Path) -> None:
     """A group would lengthen the lives of tensors of which a file says where they lie."""
     network = workload(path)

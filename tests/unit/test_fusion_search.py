@@ -11,8 +11,8 @@ import archsim
 from archsim.base.errors import MappingError
 from archsim.lab.run.job import Job, build
 from archsim.spec.load import load
-from mapper.fusion.judging import Figure, Judge
-from mapper.fusion.prospects import MOST_SEARCHED, Prospect
+from mapper.fusion.judging import Figure, Judge, best_of, judges
+from mapper.fusion.prospects import MOST_SEARCHED, LoopsFigure, Prospect
 from mapper.fusion.room import left, shares
 from mapper.layers import Layers
 from mapper.options import Options, resolve_dtypes
@@ -21,64 +21,108 @@ from tests.unit.test_fusion import ATTENTION, BOTTLENECK
 Loops = tuple[tuple[str, int], ...]
 
 
+CYCLES = Judge((1.0, 0.0), Figure(100.0, 100.0))
+
+
+def cycles(taken: float) -> Figure:
+    """So many, and as much energy."""
+    return Figure(taken, taken)
+
+
 class Told:
     """Chances that are written down: ``found`` has for each tile the outlook and what is searched then."""
 
-    def __init__(self, found: dict[int, tuple[float, float]], before: float = 100.0, least: float = 40.0) -> None:
-        self.found, self.before, self.least = found, before, least
+    def __init__(
+        self, found: dict[int, tuple[float, float | None]], before: float = 100.0, least: float = 40.0
+    ) -> None:
+        self.found, self.before, self.least = found, cycles(before), cycles(least)
         self.asked: list[int] = []
 
-    def outlooks(self) -> list[tuple[float, Loops]]:
-        """The least first."""
-        return sorted((outlook, (("p", tile),)) for tile, (outlook, _) in self.found.items())
+    def outlooks(self) -> list[LoopsFigure]:
+        """In any order."""
+        return [LoopsFigure(cycles(outlook), (("p", tile),)) for tile, (outlook, _) in self.found.items()]
 
-    def searched(self, loops: Loops) -> float:
+    def searched(self, loops: Loops) -> Figure | None:
         """As it is written."""
         ((_, tile),) = loops
         self.asked.append(tile)
-        return self.found[tile][1]
+        taken = self.found[tile][1]
+        return None if taken is None else cycles(taken)
 
 
 def settled(told: Told) -> Prospect:
     prospect, hopes = Prospect(told, 0.01), []
-    while not prospect.settled:
-        hopes.append(prospect.hope)
-        prospect.look()
+    while not prospect.settled(CYCLES):
+        hopes.append(prospect.hope(CYCLES))
+        prospect.look(CYCLES)
     assert hopes == sorted(hopes, reverse=True), "hopes only fall"
     return prospect
 
 
 def test_a_chain_is_searched_until_no_outlook_is_better() -> None:
-    told = Told({1: (50.0, 60.0), 2: (55.0, 58.0), 4: (59.0, 59.5)})
+    told = Told({4: (59.0, 59.5), 1: (50.0, 60.0), 2: (55.0, 58.0)})
     prospect = settled(told)
     assert told.asked == [1, 2]  # four rows would leave 59 at the best
-    assert prospect.loops == (("p", 2),) and prospect.hope == prospect.known == pytest.approx(42.0)
+    assert prospect.best(CYCLES) == (cycles(58.0), (("p", 2),))
+    assert prospect.hope(CYCLES) == prospect.known(CYCLES) == pytest.approx(0.42)
 
 
 def test_few_loops_are_searched_and_those_that_do_not_fit_are_not_counted() -> None:
-    infinite = float("inf")
-    told = Told({tile: (50.0, infinite if tile == 1 else 80.0 + tile) for tile in range(1, 9)})
+    told = Told({tile: (50.0, None if tile == 1 else 80.0 + tile) for tile in range(1, 9)})
     prospect = settled(told)
-    assert len(told.asked) == MOST_SEARCHED + 1 and prospect.loops == (("p", 2),)
+    assert len(told.asked) == MOST_SEARCHED + 1 and prospect.best(CYCLES).loops == (("p", 2),)
 
 
 def test_nothing_is_hoped_of_what_spares_too_little() -> None:
-    assert Prospect(Told({}, least=99.5), 0.01).hope == 0
+    assert Prospect(Told({}, least=99.5), 0.01).hope(CYCLES) == 0
     prospect = settled(Told({1: (50.0, 99.5)}))
-    assert prospect.hope == prospect.known == 0
-    assert settled(Told({})).hope == 0
+    assert prospect.hope(CYCLES) == prospect.known(CYCLES) == 0
+    assert settled(Told({})).hope(CYCLES) == 0
+
+
+def test_another_judge_looks_further() -> None:
+    """What is best by cycles is not what is best by energy; both are found, and nothing is searched twice."""
+
+    class Two(Told):
+        def outlooks(self) -> list[LoopsFigure]:
+            return [LoopsFigure(Figure(50.0, 90.0), (("p", 1),)), LoopsFigure(Figure(90.0, 50.0), (("p", 2),))]
+
+        def searched(self, loops: Loops) -> Figure | None:
+            self.asked.append(loops[0][1])
+            return next(figure for figure, known in self.outlooks() if known == loops)
+
+    told = Two({})
+    prospect, energy = settled(told), Judge((0.0, 1.0), CYCLES.whole)
+    assert told.asked == [1] and not prospect.settled(energy)
+    while not prospect.settled(energy):
+        prospect.look(energy)
+    assert told.asked == [1, 2]
+    assert [prospect.best(judge).loops for judge in (CYCLES, energy)] == [(("p", 1),), (("p", 2),)]
 
 
 def test_an_objective_weighs_cycles_and_energy() -> None:
+    """At first hardly anything of what is not asked for, and then more and more."""
     whole, faster, cheaper = Figure(1000.0, 10.0), Figure(900.0, 10.0), Figure(1000.0, 5.0)
     spared = {
-        name: [judge.of(whole) - judge.of(part) for part in (faster, cheaper)]
+        name: [[judge.of(whole) - judge.of(part) for part in (faster, cheaper)] for judge in judges(name, whole)]
         for name in ("latency", "energy", "edp")
-        for judge in (Judge(name, whole),)
     }
-    assert spared["latency"] == pytest.approx([0.1, 0.0025])
-    assert spared["energy"] == pytest.approx([0.0005, 0.5])
-    assert spared["edp"] == pytest.approx([0.1, 0.5])
+    assert spared["latency"][-1] == pytest.approx([0.1, 0.15])
+    assert spared["latency"][0] == pytest.approx([0.1, 0.0025])
+    assert spared["energy"][0] == pytest.approx([0.0005, 0.5])
+    assert spared["edp"] == [pytest.approx([0.1, 0.5])]
+
+
+@pytest.mark.parametrize(("objective", "best"), [("latency", 1), ("energy", 3), ("edp", 2)])
+def test_within_the_band_what_is_not_asked_for_decides(objective: str, best: int) -> None:
+    networks = [
+        Figure(1000.0, 10.0),
+        Figure(1004.0, 9.0),
+        Figure(1100.0, 7.0),
+        Figure(2000.0, 6.9),
+        Figure(1999.0, 7.0),
+    ]
+    assert best_of(objective, networks) == best
 
 
 def layers_of(text: str, folder: Path) -> Layers:

@@ -13,6 +13,7 @@ from archsim.base.errors import ConfigError, MappingError, ProgramError
 from archsim.ir.mapping import Keep, LayerMapping, Loop, ModelMapping
 from archsim.ir.program import Program
 from archsim.ir.result import Result
+from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, TensorWindow
 from archsim.lab.run import map_only as mappings
 from archsim.lab.run.job import BuiltJob, Job, build
 from archsim.lab.run.offchip import outer_rates
@@ -138,6 +139,37 @@ def test_loop_nests_read_outermost_first() -> None:
         list(mappings.texts(whole, {}, "conv2"))
     (told,) = mappings.texts(whole, {"mxu": "weight_stationary"})
     assert told.splitlines()[0] == "conv1: matmul on mxu (weight_stationary)"
+
+
+def test_loop_nests_of_a_group_stand_below_what_its_layers_share() -> None:
+    make, alone, read = (
+        LayerMapping(name, unit, "matmul", (Loop("n", 8), Keep(operand, "l1", 0, 1)), (), 1234, 9, 9, "optimal")
+        for name, unit, operand in (("make", "vpu", "out"), ("alone", "vpu", "a"), ("read", "mxu", "a"))
+    )
+    shared = (SharedKeep("make", "b", "l1", 1), SharedLoop("read", "m", 8))
+    window = TensorWindow("made", "l1", 2, "m", 10, 8)
+    group = Group("both", (Member("make", 2), Member("read")), shared, (window, TensorWindow("other", "l1", 1)))
+    whole = ModelMapping("net", "chip", "latency", (make, read, alone), (), {}, groups=(group,))
+    dataflows = {"mxu": "weight_stationary"}
+    together, apart = mappings.texts(whole, dataflows)
+    assert together.splitlines() == [
+        "group both: 2 layers run together, pass by pass",
+        "  keep make.b in l1, 1 slot",
+        "  for read.m in tiles of 8, in passes",
+        "    made lies in a window in l1: 2 slots of 10 rows of m, 8 of them new, for a pass each",
+        "    other lies in a window in l1: 1 slot for a pass each",
+        "  make: matmul on vpu, 2 passes ahead of the last layer",
+        "    for n in tiles of 8, in time",
+        "      out lies in a window in l1",
+        "    at least 1,234 cycles; optimal; 9 of 9 mappings evaluated",
+        "  read: matmul on mxu (weight_stationary)",
+        "    for n in tiles of 8, in time",
+        "      a lies in a window in l1",
+        "    at least 1,234 cycles; optimal; 9 of 9 mappings evaluated",
+    ]
+    assert apart.splitlines()[0] == "alone: matmul on vpu"
+    (one,) = mappings.texts(whole, dataflows, "read")
+    assert one.splitlines() == [*together.splitlines()[:5], *together.splitlines()[-4:]]
 
 
 @pytest.mark.parametrize("is_mapped", [True, False])

@@ -98,6 +98,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "fast": plain(Job(tiny, "edge_npu", fidelity="fast", refine=2)),
         "equal blocks": plain(Job(folder / "blocks.yaml", "edge_npu", repeat="steady")),
         "groups": plain(Job(folder / "bottleneck.yaml", "edge_npu", schedule="best")),
+        "layers": plain(Job(folder / "bottleneck.yaml", "edge_npu", schedule="layers")),
         "net": netted,
         "repeated": plain(Job(tiny, "edge_npu", warm=3, repeat="steady", on_unsupported="host")),
     }

@@ -30,6 +30,7 @@ from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
     from archsim.graph.lowering.lower import LoweredModel
+    from mapper.compile import Compiled
     from mapper.options import Options
 
 ModelLike = str | Path | Workload
@@ -80,7 +81,7 @@ class Job:
     refine: int = 0
     workers: int = 1
     search: str = "exhaustive"
-    schedule: str = "layers"
+    schedule: str = "best"
     net: bool = False
     kept: str = ""
 
@@ -112,7 +113,8 @@ class BuiltJob:
     """What the machine needs, and where it comes from; no workload and no mapping for a Program as text.
 
     ``text_sha256`` is the Program's text's, ``mapping_sha256`` the mapping file's, ``warnings`` are the compiler's.
-    ``left_out``: blocks of layers of the workload that the Program does without.
+    ``left_out``: blocks of layers of the workload that the Program does without; ``lowered``: the mapping that it comes
+    from, which has no layers of these blocks, but places; None where that is the whole ``mapping``.
     """
 
     architecture: Architecture
@@ -123,6 +125,7 @@ class BuiltJob:
     text_sha256: str = ""
     mapping_sha256: str = ""
     left_out: tuple[LeftOut, ...] = ()
+    lowered: ModelMapping | None = None
 
     def options(self, job: Job) -> RunOptions:
         """The options that the result depends on, with what they resolved to; the seed has its own place."""
@@ -171,39 +174,44 @@ def build(job: Job, say: Progress = quiet, keep: ModelMapping | None = None) -> 
 def compiled(job: Job, architecture: Architecture, asked: CompileRequest) -> BuiltJob:
     """What a job that is no Program asks of the compiler, mapped, checked and lowered; raises Config- and
     MappingError."""
+    left_out = _left_out(job, asked.workload)
+    found = _compiled(job, architecture, asked.without(left_out))
+    mapping = lengthened(found.mapping, left_out)
+    if mapping is None:
+        if job.repeat == "steady":
+            raise ConfigError(
+                "--repeat steady: groups of layers tell equal blocks apart; allowed with --schedule layers, or with "
+                "--repeat exact"
+            )
+        return compiled(replace(job, repeat="exact"), architecture, asked)
+    warnings = (*asked.strangers, *found.warnings)
+    return BuiltJob(
+        architecture, found.program, asked.workload, mapping, warnings, mapping_sha256=asked.mapping_sha256,
+        left_out=left_out, lowered=found.mapping if left_out else None,
+    )  # fmt: skip
+
+
+def _compiled(job: Job, architecture: Architecture, asked: CompileRequest) -> Compiled:
+    """What the compiler makes of it; raises Config- and MappingError."""
     from mapper.compile import compile_model
 
-    workload = asked.workload
-    left_out = _left_out(job, workload, architecture, asked.options.schedule)
-    asked = asked.without(left_out)
     try:
         with uncollected():
             found = compile_model(asked.workload, architecture, asked.options)
             _check(found.mapping, asked.workload, architecture, job)
     except (ConfigError, MappingError) as error:
         raise asked.explained(error) from None
-    warnings = (*asked.strangers, *found.warnings)
-    return BuiltJob(
-        architecture, found.program, workload, lengthened(found.mapping, left_out), warnings,
-        mapping_sha256=asked.mapping_sha256, left_out=left_out,
-    )  # fmt: skip
+    return found
 
 
-def _left_out(job: Job, workload: Workload, architecture: Architecture, schedule: str) -> tuple[LeftOut, ...]:
-    """The equal blocks of layers that are not simulated; raises ConfigError for ``steady`` beside a mapping file, or
-    where layers may run in groups, which may tell equal blocks apart."""
+def _left_out(job: Job, workload: Workload) -> tuple[LeftOut, ...]:
+    """The equal blocks of layers that are not simulated; raises ConfigError for ``steady`` beside a mapping file."""
     if not job.spares_blocks or (job.mapping is not None and job.repeat == "auto"):
         return ()
     if job.mapping is not None:
         raise ConfigError(
             f"--repeat steady: {job.mapping} states a mapping, which may tell equal blocks of layers apart; allowed "
             "with --repeat exact"
-        )
-    if schedule != LAYERS and architecture.noc is None:
-        if job.repeat == "auto":
-            return ()
-        raise ConfigError(
-            "--repeat steady: groups of layers may reach over blocks; allowed with --schedule layers, or --repeat exact"
         )
     found = leave_out(workload)
     return () if job.repeat == "auto" and not _is_worth_it(workload, found) else found

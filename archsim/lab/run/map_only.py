@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.workload import Workload
 from archsim.lab.run.job import Job, Progress, build, quiet
 from archsim.lab.run.net import caught
-from archsim.report.run.loopnest import loop_nest
+from archsim.report.run.loopnest import group_nest, loop_nest
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,19 @@ def mapped(job: Job, say: Progress = quiet) -> MappedModel:
 
 
 def texts(mapping: ModelMapping, dataflows: Mapping[str, str], layer: str | None = None) -> Iterator[str]:
-    """A loop nest per layer, or of ``layer`` alone; ``dataflows`` of arrays by their names.
+    """A loop nest per layer, of groups those of their members; or of ``layer`` alone, with what its group shares.
+
+    ``dataflows`` of arrays by their names.
 
     Raises ConfigError when there is no such layer.
     """
     names = [found.layer for found in mapping.layers]
     if layer is not None and layer not in names:
         raise ConfigError(f"--layer: no layer '{layer}' in {mapping.workload}{nearest(layer, names)}")
-    for found in mapping.layers:
-        if layer in (None, found.layer):
-            yield loop_nest(found, dataflows.get(found.unit, ""))
+    grouped = {member.layer: group for group in mapping.groups for member in group.members}
+    shown = (found for found in mapping.layers if layer in (None, found.layer))
+    for group, members in groupby(shown, lambda found: grouped.get(found.layer)):
+        if group is not None:
+            yield group_nest(group, list(members), dataflows)
+        else:
+            yield from (loop_nest(found, dataflows.get(found.unit, "")) for found in members)

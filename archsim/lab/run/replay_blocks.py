@@ -23,6 +23,7 @@ from archsim.energy.account import STATIC
 from archsim.ir.activity import Activity, CacheStats, CountKey, DramStats, NocStats, RoleKey
 from archsim.ir.bandwidth import FIELDS, BandwidthStreams, BandwidthTrace
 from archsim.ir.blocks import KEPT, EqualBlocks, equal_blocks, renamed, shortened
+from archsim.ir.group_blocks import groups_of_all
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.records import CommandText, PackedRecords, Records
 from archsim.ir.result_parts import BlockFacts
@@ -62,16 +63,22 @@ def leave_out(workload: Workload) -> tuple[LeftOut, ...]:
     return tuple(found)
 
 
-def lengthened(mapping: ModelMapping, left_out: Sequence[LeftOut]) -> ModelMapping:
-    """The mapping of the whole network, without places: where tensors lie, and how long, follows from all layers."""
+def lengthened(mapping: ModelMapping, left_out: Sequence[LeftOut]) -> ModelMapping | None:
+    """The mapping of the whole network, without places: where tensors lie, and how long, follows from all layers.
+
+    None where groups of layers tell equal blocks apart.
+    """
     for part in reversed(left_out):
+        groups = groups_of_all(mapping.groups, part.whole, part.blocks, part.short)
+        if groups is None:
+            return None
         by_name = {layer.layer: layer for layer in mapping.layers}
         for place in part.blocks.middle:
             for by in range(1, part.copies + 1):
                 name = renamed(part.whole, part.blocks, place, by)
                 by_name[name] = replace(by_name[part.whole.layers[place].name], layer=name)
         layers = tuple(by_name[layer.name] for layer in part.whole.layers if layer.name in by_name)
-        mapping = replace(mapping, layers=layers, placements=(), workload_sha256=part.whole.sha256)
+        mapping = replace(mapping, layers=layers, placements=(), workload_sha256=part.whole.sha256, groups=groups)
     return mapping
 
 
@@ -221,13 +228,28 @@ def _records(records: Records, cuts: Mapping[str, _QueueCut], names: _Names, per
     cut, copies = cuts[records.unit], names.copies
     packed = records.packed()
     head, middle, tail = slice(0, cut.end), slice(cut.begin, cut.end), slice(cut.end, len(packed.end_ps))
-    numbers: dict[CommandText, int] = {text: number for number, text in enumerate(records.texts)}
+    texts = _Texts(records.texts)
     shift = _index_shift(records, cuts)
     parts = [_part(packed, head)]
     for by in range(1, copies + 1):
-        parts.append(_later(_part(packed, middle), records, names, numbers, shift[middle], by, period_ps))
-    parts.append(_later(_part(packed, tail), records, names, numbers, shift[tail], copies, period_ps))
-    return Records.filled(records.unit, list(numbers), records.names, _joined(parts))
+        parts.append(_later(_part(packed, middle), records, names, texts, shift[middle], by, period_ps))
+    parts.append(_later(_part(packed, tail), records, names, texts, shift[tail], copies, period_ps))
+    return Records.filled(records.unit, texts.all, records.names, _joined(parts))
+
+
+class _Texts:
+    """The texts of a queue's commands by their numbers, of which some may be alike, and new ones behind them."""
+
+    def __init__(self, known: Sequence[CommandText]) -> None:
+        self.all = list(known)
+        self._numbers = {text: number for number, text in enumerate(known)}
+
+    def number(self, text: CommandText) -> int:
+        """That of a text, which is a new one unless it is known."""
+        found = self._numbers.setdefault(text, len(self.all))
+        if found == len(self.all):
+            self.all.append(text)
+        return found
 
 
 def _settled(records: Mapping[str, Records]) -> dict[str, Records]:
@@ -289,13 +311,12 @@ def _part(packed: PackedRecords, place: slice) -> _PackedPart:
 
 
 def _later(
-    part: _PackedPart, records: Records, names: _Names, numbers: dict[CommandText, int], shift: IntArray, by: int,
-    period_ps: int,
-) -> _PackedPart:  # fmt: skip
-    """The same commands ``by`` blocks later. ``numbers``: of texts, to which new ones are added."""
+    part: _PackedPart, records: Records, names: _Names, texts: _Texts, shift: IntArray, by: int, period_ps: int
+) -> _PackedPart:
+    """The same commands ``by`` blocks later. ``texts``: to which new ones are added."""
     old, place = np.unique(part.columns["text"], return_inverse=True)
-    texts = [names.text(records.texts[number], by) for number in old.tolist()]
-    new = np.array([numbers.setdefault(text, len(numbers)) for text in texts], dtype=np.int64)
+    later = [names.text(records.texts[number], by) for number in old.tolist()]
+    new = np.array([texts.number(text) for text in later], dtype=np.int64)
     columns = part.columns | {
         "text": new[place] if len(new) else part.columns["text"],
         "end_ps": part.columns["end_ps"] + by * period_ps,

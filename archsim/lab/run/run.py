@@ -154,7 +154,7 @@ class RunResult:
         def kept(chip: Architecture) -> Result | None:
             other = replace(job.on(chip), refine=0)
             try:
-                return simulated(other, build(other, keep=self.built.mapping))
+                return simulated(other, build(other, keep=self.built.lowered or self.built.mapping))
             except ArchsimError:
                 return None
 
