@@ -8,6 +8,7 @@ from itertools import pairwise
 from archsim.ir.workload import Layer, Workload
 from mapper.problem.packed import base_of
 
+KINDS = ("matmul", "vector")  # of layers that may be members
 MOST_MEMBERS = 8
 OUTERMOST = 3  # rows of a result that are looped over
 MOST_TILES = 4  # of a loop that are tried: what follows from halving the largest
@@ -21,12 +22,35 @@ def chains(workload: Workload) -> Iterator[range]:
     for first in range(len(workload.layers)):
         for last in range(first + 1, min(first + MOST_MEMBERS, len(workload.layers))):
             layers = workload.layers[first : last + 1]
-            if layers[-1].kind not in ("matmul", "vector") or layers[-2].kind not in ("matmul", "vector"):
+            if any(layer.kind not in KINDS for layer in layers[-2:]):
                 break
             made = [layer.output.tensor for layer in layers[:-1]]
             if all(name in whole and set(readers[name]) <= set(range(at + 1, last + 1)) and readers[name]
                    for at, name in enumerate(made, first)):  # fmt: skip
                 yield range(first, last + 1)
+
+
+def barrier(workload: Workload, members: range) -> str:
+    """Why layers in a row are no such chain, in words that go on from 'since'; '' where they are one."""
+    layers = workload.layers[members.start : members.stop]
+    if len(layers) > MOST_MEMBERS:
+        return f"a group has {MOST_MEMBERS} layers at the most"
+    odd = next((layer for layer in layers if layer.kind not in KINDS), None)
+    if odd is not None:
+        return f"{odd.name} is a {odd.kind}" if odd.kind == "copy" else f"{odd.name} runs on the {odd.kind}"
+    return next(filter(None, (_crossing(workload, at, members) for at in members[:-1])), "")
+
+
+def _crossing(workload: Workload, at: int, members: range) -> str:
+    """What else becomes of the result of a layer than that later ones of ``members`` read it."""
+    name = workload.layers[at].output.tensor
+    if not _is_whole(workload, name):
+        return f"{name} is an output of the model, or a part or the whole of other tensors"
+    readers = _readers(workload, name)
+    outside = [workload.layers[reader].name for reader in readers if reader not in members]
+    if outside:
+        return f"{outside[0]} reads {name} too"
+    return "" if readers else f"nothing reads {name}"
 
 
 def _is_whole(workload: Workload, name: str) -> bool:

@@ -42,10 +42,11 @@ class ChainChances:
     def __init__(
         self, layers: FusingMapper, choice: Fusion, residency: Residency, apart: Sequence[tuple[Problem, Costs]]
     ) -> None:
-        self._layers, self._choice, self._residency = layers, choice, residency
+        self._layers, self._choice, self.residency = layers, choice, residency
         problems, costs = zip(*apart, strict=True)
         self._outlook = outlook(problems, costs)
         self.before = one_by_one(costs)
+        self.fault = ""  # why it did not fit where it was searched last
 
     @property
     def least(self) -> Figure:
@@ -67,8 +68,9 @@ class ChainChances:
     def searched(self, loops: Loops) -> Figure | None:
         """What it takes with these loops; None where that does not fit."""
         try:
-            group = fused(self._layers, replace(self._choice, loops=loops), self._residency)
-        except MappingError:
+            group = fused(self._layers, replace(self._choice, loops=loops), self.residency)
+        except MappingError as error:
+            self.fault = str(error)
             return None
         return _together(self._layers, group)
 

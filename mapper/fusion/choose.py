@@ -27,7 +27,7 @@ WORTH = 0.001  # of what layers take: a group that spares less is none
 
 def choices(layers: FusingMapper, mapped: Mapped) -> tuple[tuple[Fusion, ...], ...]:
     """What the groups may be of a network that is ``mapped`` layer by layer, as the objective's judges choose them."""
-    chooser = _Chooser(layers, mapped)
+    chooser = Chooser(layers, mapped)
     found: dict[int, list[_Candidate]] = {}
     for members in chains(layers.workload):
         prospect = chooser.prospect(members)
@@ -82,7 +82,7 @@ def _most_spared(
     return behind[0]
 
 
-class _Chooser:
+class Chooser:
     """Makes prospects of chains; equal ones in equal room share one."""
 
     def __init__(self, layers: FusingMapper, mapped: Mapped) -> None:
@@ -98,14 +98,20 @@ class _Chooser:
 
     def prospect(self, members: range) -> Prospect | None:
         """Of these layers; None where they cannot be a group."""
+        chain = self.chances(members)
+        if chain is None:
+            return None
+        return self._known.setdefault(self._key(members, chain.residency, chain.before), Prospect(chain, WORTH))
+
+    def chances(self, members: range) -> ChainChances | None:
+        """The same before anything is found out."""
         if any(self.mapped.problems[index] is None or not self.layers.is_free(index) for index in members):
             return None
         if "store" in self.engines(members):  # a copy
             return None
         apart = list(zip(self._problems(members), map(self._of, members), strict=True))
         residency = _without(self.mapped.residency, self.layers, members)
-        chain = ChainChances(self.layers, Fusion(members, self.engines(members), ()), residency, apart)
-        return self._known.setdefault(self._key(members, residency, chain.before), Prospect(chain, WORTH))
+        return ChainChances(self.layers, Fusion(members, self.engines(members), ()), residency, apart)
 
     def _key(self, members: range, residency: Residency, before: Figure) -> object:
         """Equal for layers of equal content that read one another alike, in equal room."""

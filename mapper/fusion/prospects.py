@@ -25,6 +25,10 @@ class Chances(Protocol):
     def least(self) -> Figure:
         """What hardly any group of them undercuts."""
 
+    @property
+    def fault(self) -> str:
+        """Why it did not fit where it was searched last, else ''."""
+
     def outlooks(self) -> list[LoopsFigure]:
         """What each of its loops may leave."""
 
@@ -52,6 +56,21 @@ class Prospect:
     def before(self) -> Figure:
         """What its layers take one after the other."""
         return self._chances.before
+
+    @property
+    def looked_at(self) -> bool:
+        """Whether there are loops that move all its layers, as far as is known."""
+        return self._waiting is None or bool(self._waiting or self._searched or self.fault)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a group of it was found that fits."""
+        return bool(self._searched)
+
+    @property
+    def fault(self) -> str:
+        """Why it did not fit where it was searched last; '' where it did, or was not searched."""
+        return self._chances.fault
 
     def hope(self, judge: Judge) -> float:
         """What its group may spare, as far as is known."""

@@ -37,6 +37,7 @@ class Told:
     ) -> None:
         self.found, self.before, self.least = found, cycles(before), cycles(least)
         self.asked: list[int] = []
+        self.fault = ""
 
     def outlooks(self) -> list[LoopsFigure]:
         """In any order."""

@@ -16,6 +16,7 @@ from archsim.ir.forms.mapping import node_form
 from archsim.lab.run.job import Job, Progress, load_chip, prepare, quiet
 from archsim.lab.run.network_shares import network_shares
 from archsim.lab.run.offchip import outer_rates
+from archsim.lab.what_if.explain_group import GroupExplanation, explained_group
 from archsim.lab.what_if.variants import ChipVariant, variants
 from archsim.spec.architecture import Architecture
 from archsim.spec.load import replace as changed
@@ -42,7 +43,8 @@ class DoubledResource:
 class Explanation:
     """One layer: what was chosen, what came second (None: nothing else is legal), what larger chips would give.
 
-    ``least``: what no LoopTree of it undercuts, or why that is not known; ``aside``: constraints that it leaves aside.
+    ``least``: what no LoopTree of it undercuts, or why that is not known; ``aside``: constraints that it leaves aside;
+    ``group``: that in which it runs in the network, or itself, None where that is not asked for.
     """
 
     layer: str
@@ -54,6 +56,7 @@ class Explanation:
     least: Bounds | str
     doubled: tuple[DoubledResource, ...]
     aside: tuple[str, ...] = ()
+    group: GroupExplanation | None = None
 
     @property
     def lost_by(self) -> tuple[str, float, float] | None:
@@ -93,6 +96,7 @@ class Explanation:
             "alike": list(self.alike),
             "least": self._least(),
             "doubled": [vars(row) for row in self.doubled],
+            "group": None if self.group is None else self.group.to_json(),
         }
 
     def _least(self) -> dict[str, Any]:
@@ -148,6 +152,7 @@ def explained(job: Job, layer: str, say: Progress = quiet) -> Explanation:
         least(layers, problem),
         tuple(_doubled(layers, mapped, index, variant.name, variant.keys) for variant in _told(architecture)),
         layers.rules[layer].temporal,
+        explained_group(layers, mapped, index) if job.schedule != LAYERS else None,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from archsim.report.kit.number_format import NONE, count, percent
+from archsim.report.kit.number_format import NONE, count, counted, percent
 from archsim.report.kit.table import TERMINAL, BarCell, ReportTable, TableColumn
 from archsim.report.kit.table_terminal import text
 
@@ -82,6 +82,65 @@ def doubled(told: ExplanationSummary) -> ReportTable:
     return ReportTable("What would help", columns, rows, below=failed, media=(TERMINAL,))
 
 
+def grouped(group: ExplanationSummary) -> ReportTable:
+    """The group of a layer as it is, cut, one by one, and with a neighbour more; why others are not in it is below."""
+    own = group["together"]
+    rows = [("as it is", own, own)]
+    rows += [(f"cut behind {cut['behind']}", cut, own) for cut in group["cuts"]]
+    if len(group["layers"]) > 1:
+        rows.append(("one by one", group["apart"], own))
+    below = []
+    for each in group["beside"]:
+        if "reason" in each:
+            below.append(f"{each['layer']} is not in it, since {each['reason']}.")
+        else:
+            rows += [
+                (f"{each['layer']} beside it", each["apart"], each["apart"]),
+                (f"{each['layer']} in it", each["together"], each["apart"]),
+            ]
+        if each["group"]:
+            first, last = each["group"]
+            below.append(f"{each['layer']} is in another group, {first} to {last}; both are chosen for what all spare.")
+    columns = (
+        TableColumn("if", "name"),
+        TableColumn("cycles", show=_rounded),
+        TableColumn("change", "text"),
+        TableColumn("energy", unit="pJ", show=_rounded, rank=1),
+        TableColumn("change", "text", rank=1),
+    )
+    cells = [
+        (
+            name,
+            now["cycles"],
+            _change(now["cycles"], before["cycles"]),
+            now["energy_pj"],
+            _change(now["energy_pj"], before["energy_pj"]),
+        )
+        for name, now, before in rows
+    ]
+    return ReportTable(_heading(group), columns, cells, below=(*below, _larger(group)), media=(TERMINAL,))
+
+
+def _heading(group: ExplanationSummary) -> str:
+    layers = group["layers"]
+    if len(layers) == 1:
+        return f"In the network {layers[0]} runs by itself"
+    loops = " and ".join(f"{dim} in tiles of {tile}" for dim, tile in group["loops"].items())
+    return (
+        f"In the network {counted(len(layers), 'layer')} run together, {layers[0]} to {layers[-1]}: passes over {loops}"
+    )
+
+
+def _larger(group: ExplanationSummary) -> str:
+    memory, layers = group["larger"]["memory"], group["larger"]["layers"]
+    where = f"With {memory} twice as large"
+    if layers == group["layers"]:
+        return f"{where} it would be the same."
+    if len(layers) == 1:
+        return f"{where} {layers[0]} would run by itself."
+    return f"{where} {layers[0]} to {layers[-1]} would run together, {counted(len(layers), 'layer')}."
+
+
 def _rounded(value: float | None) -> str:
     return count(None if value is None else round(value))
 
@@ -102,6 +161,8 @@ def to_table(told: ExplanationSummary, width: int | None = None) -> str:
         _least(told),
         *text(made["doubled"], width),
     ]
+    if told["group"] is not None:
+        lines += [*text(grouped(told["group"]), width)]
     return "\n".join(lines)
 
 
