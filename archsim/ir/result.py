@@ -20,6 +20,7 @@ from archsim.ir.result_parts import (
     ArchitectureFacts,
     DramMemories,
     GroupFacts,
+    MemoryMap,
     Net,
     Predicted,
     Provenance,
@@ -43,6 +44,7 @@ RENDERING = (  # not public keys
     "refinement",
     "net",
     "groups",
+    "memory_map",
     "peak_dtype_macs_per_s",
 )
 OPTIONAL = ("per_sample",)  # absent from the summary where there is nothing to say
@@ -146,6 +148,7 @@ class Result:
     refinement: Refinement | None = None  # what a refined mapping gained
     net: Net | None = None  # what the mappings of other objectives gave
     groups: tuple[GroupFacts, ...] = ()  # layers that ran together
+    memory_map: Mapping[str, MemoryMap] = field(default_factory=dict)  # what lies in on-chip memories
     peak_dtype_macs_per_s: float = 0.0  # of the arrays at the formats used
 
     def __getattr__(self, key: str) -> Any:

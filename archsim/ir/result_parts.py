@@ -199,6 +199,27 @@ class GroupFacts(TypedDict):
     windows: Annotated[Sequence[WindowFacts], ResultKey(TABLE, "Tensors between its layers.")]
 
 
+HeldKind = Literal["kept", "window", "tiles"]
+
+
+class HeldBytes(TypedDict):
+    """Bytes of a memory that something takes, from the start of a layer to the end of another one."""
+
+    kind: Annotated[HeldKind, ResultKey(TEXT, "A tensor that stays, one inside a group, or a layer's tiles.")]
+    name: Annotated[str, ResultKey(TEXT, "The tensor, or the layer of tiles.")]
+    base: Annotated[int, ResultKey("B", "Its first byte.")]
+    size_bytes: Annotated[int, ResultKey("B", "How many it takes.")]
+    first: Annotated[str, ResultKey(TEXT, "The layer with which that begins.")]
+    last: Annotated[str, ResultKey(TEXT, "The layer with which it ends.")]
+
+
+class MemoryMap(TypedDict):
+    """What lies in an on-chip memory over the run."""
+
+    size_bytes: Annotated[int, ResultKey("B", "The memory's size.")]
+    blocks: Annotated[Sequence[HeldBytes], ResultKey(TABLE, "All that lies in it at any time.")]
+
+
 class Refinement(TypedDict):
     """What ranking mappings by simulation gained."""
 

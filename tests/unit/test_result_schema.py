@@ -42,7 +42,7 @@ FREE = {  # mappings whose keys are names of parts, layers, units, nodes, roles 
     "provenance.options.set", "provenance.options.lookups", "provenance.options.parameters", "details.critical",
     "details.area_breakdown_mm2", "details.sources", "details.power", "details.dram", "details.row_hit_rate",
     "details.caches", "details.net.tried", "details.predicted", "details.timeline.[].units", "details.why.[].keys",
-    "details.groups.[].loops",
+    "details.groups.[].loops", "details.memory_map",
 }  # fmt: skip
 
 

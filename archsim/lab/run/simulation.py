@@ -13,6 +13,7 @@ from archsim.ir.result import Result
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
 from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import BuiltJob, Job, Progress, quiet
+from archsim.lab.run.memory_map import memory_map
 from archsim.lab.run.replay_blocks import replay, sentences
 from archsim.spec.architecture import Architecture
 
@@ -61,6 +62,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
             least=least_of(built),
             steady={"mode": "steady", "blocks": done.facts} if _is_steady(job, built) else None,
         )
+        result = replace(result, memory_map=memory_map(built))
     if not built.text_sha256:
         return result
     return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from archsim.ir.causes import CauseKeys
 from archsim.ir.keys import COUNT, RATIO, SECOND, TABLE, TEXT, ItemTypes, ResultKey
-from archsim.ir.result_parts import GroupFacts, Net, Predicted, Refinement
+from archsim.ir.result_parts import GroupFacts, MemoryMap, Net, Predicted, Refinement
 
 StretchDetails = Annotated[list[Any], ItemTypes((int, int, str, str))]
 LinkDetails = Annotated[list[int], ItemTypes((int, int, int))]
@@ -153,6 +153,9 @@ class RunDetails(TypedDict):
         Annotated[Mapping[str, Predicted], ResultKey(TABLE, "What the compiler knew of each layer.")]
     ]
     refinement: NotRequired[Annotated[Refinement, ResultKey(TABLE, "What ranking mappings by simulation gained.")]]
+    memory_map: NotRequired[
+        Annotated[Mapping[str, MemoryMap], ResultKey(TABLE, "What lies in each on-chip memory over the run.", SECOND)]
+    ]
     groups: NotRequired[Annotated[Sequence[GroupFacts], ResultKey(TABLE, "Layers that ran together, pass by pass.")]]
     net: NotRequired[Annotated[Net, ResultKey(TABLE, "What the mappings of other objectives gave.")]]
     why: NotRequired[

@@ -13,6 +13,8 @@ from archsim.ir.result import single_layers
 from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
 from archsim.report.charts.dram import dram
 from archsim.report.charts.gantt import gantt
+from archsim.report.charts.memory_map import LEGEND as MEMORY_LEGEND
+from archsim.report.charts.memory_map import memory_map
 from archsim.report.charts.network import legend as noc_legend
 from archsim.report.charts.network import network
 from archsim.report.charts.overview import overview
@@ -124,6 +126,10 @@ def _charts(summary: Mapping[str, Any]) -> PageContent:
             {"layer": window["layer"], "cores": cores_shown(window.get("cores", {})), "chart": Markup(gantt(window))}
             for window in windows
         ],
+        "memories": [
+            {"name": name, "chart": Markup(memory_map(summary, name))} for name in details.get("memory_map", ())
+        ],
+        "memory_legend": MEMORY_LEGEND,
         "drams": _drams(summary),
         "noc": _network(summary["details"].get("noc")),
         "dram_legend": DRAM_LEGEND,
@@ -157,6 +163,7 @@ def _contents(values: PageContent, made: Mapping[str, ReportTable]) -> list[tupl
         ("groups", "Layers that ran together", "groups" in made),
         ("predicted", "Predicted and simulated", "predicted" in made),
         ("roofline", "Roofline", bool(values["roofline"])),
+        ("memory", "Memory over time", bool(values["memories"])),
         ("dram", "DRAM over time", bool(values["drams"])),
         ("roles", "DRAM by role", "roles" in made),
         ("noc", "Network", bool(values["noc"])),

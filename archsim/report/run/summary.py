@@ -47,6 +47,8 @@ def summarise(result: Result, why: Sequence[WhyRow] = ()) -> dict[str, Any]:
         details["refinement"] = result.refinement
     if result.net:
         details["net"] = result.net
+    if result.memory_map:
+        details["memory_map"] = dict(result.memory_map)
     if result.groups:
         details["groups"] = list(result.groups)
     if why:
