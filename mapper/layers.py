@@ -179,7 +179,7 @@ class Layers:
     ) -> list[tuple[Problem | None, LayerMapping]]:
         """The members of a group with what they are expected to take beside one another."""
         pairs = [(problem, mapping) for problem, mapping in members if problem is not None]
-        found = forecast(self._priced(pairs), prod(plan.trips))
+        found = forecast(self._priced(pairs), prod(plan.trips), plan.begins)
         return [
             (problem, replace(mapping, expected_cycles=round(part)))
             for (problem, mapping), part in zip(pairs, found.parts, strict=True)

@@ -77,7 +77,7 @@ class ChainChances:
 
 def _together(layers: FusingMapper, group: FusedGroup) -> Figure:
     """What a group is expected to take, and the energy of its accesses, operations and that time."""
-    cycles = forecast(group.costs, prod(group.plan.trips)).cycles
+    cycles = forecast(group.costs, prod(group.plan.trips), group.plan.begins).cycles
     work = sum(float(costs.energy(costs.cycles * 0).flat[CELL]) for costs in group.costs)
     return Figure(cycles, work + cycles * layers.chip.standing_pj)
 

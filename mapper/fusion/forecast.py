@@ -20,14 +20,14 @@ class GroupForecast(NamedTuple):
     parts: tuple[float, ...]
 
 
-def forecast(members: Sequence[Costs], passes: int) -> GroupForecast:
-    """Of members in ``passes`` passes each."""
+def forecast(members: Sequence[Costs], passes: int, begins: int = 1) -> GroupForecast:
+    """Of members in ``passes`` passes each, which begin anew so many times."""
     work = [{name: float(each.flat[CELL]) for name, each in costs.work.items()} for costs in members]
     names = {name for each in work for name in each}
     sums = {name: sum(each.get(name, 0.0) for each in work) for name in sorted(names)}
     busiest = max(sums, key=lambda name: sums[name])
     busy = [max(of.values(), default=0.0) for of in work]
     ways = max(float(costs.cycles.flat[CELL]) - own for costs, own in zip(members, busy, strict=True))
-    cycles = sums[busiest] + max(0.0, (sum(busy) - sums[busiest]) / passes) + max(0.0, ways)
+    cycles = sums[busiest] + begins * max(0.0, (sum(busy) - sums[busiest]) / passes) + max(0.0, ways)
     shares = [of.get(busiest, 0.0) for of in work]
     return GroupForecast(cycles, tuple(cycles * share / (sum(shares) or 1.0) for share in shares))

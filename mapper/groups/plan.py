@@ -36,6 +36,13 @@ class GroupPlan:
         return self.windows[-1].trips
 
     @property
+    def begins(self) -> int:
+        """How often its passes begin anew: for each iteration of the outer loop where one is through before the next
+        one begins, else once."""
+        late = any(window.is_late for window in self.windows)
+        return self.trips[0] if late and len(self.trips) > 1 else 1
+
+    @property
     def deepest(self) -> int:
         """By how many passes the first member is ahead of the last one."""
         return max(member.ahead for member in self.group.members)
@@ -169,7 +176,7 @@ def _planned(
         _check_place(plan, window, layers, architecture)
         _check_passes(plan, window, layers)
         _check(plan, window, layers, workload)
-    if len(plan.trips) > 1 and plan.trips[0] > 1 and plan.trips[-1] <= plan.deepest:
+    if len(plan.trips) > 1 and plan.trips[0] > plan.begins and plan.trips[-1] <= plan.deepest:
         refuse(group, f"{plan.trips[-1]} passes of its inner loop; allowed more than a member is ahead, {plan.deepest}")
     if plan.ahead(layers[-1].name):
         refuse(group, f"its last member, '{layers[-1].name}', is ahead of itself; allowed 0")

@@ -86,6 +86,12 @@ class WindowPlan:
         return advance.step * self.stored.strides[self.sliding]
 
     @property
+    def is_late(self) -> bool:
+        """Whether its slots are whole, or free, passes later than they are taken: then those of one iteration of the
+        outer loop are all through before the next one's."""
+        return bool(self.lead) or any(each.lag for each in self.readers)
+
+    @property
     def retain(self) -> int:
         """Bytes that a slot shares with the one before it."""
         return self.slot_bytes - self.step_bytes if self.sliding >= 0 else 0
@@ -93,7 +99,7 @@ class WindowPlan:
     @property
     def span(self) -> int:
         """Bytes of all slots where each begins within the one before it; 0 where some do not."""
-        if self.sliding < 0 or self.window.slots < 2 or len(self.trips) > 1:
+        if self.sliding < 0 or self.window.slots < 2 or (len(self.trips) > 1 and not self.is_late):
             return 0
         return self.slot_bytes + (self.window.slots - 1) * self.step_bytes
 
@@ -178,13 +184,6 @@ def _planned(
     trips = _trips(group, tensor, readers, ties)
     most = max(_leads(tensor, readers, ties), default=0)
     used = tuple(_lagging(group, maker, readers, lanes, most))
-    late = next((each for each in used if each.lag), None)
-    if late is not None and len(group.loops) > 1:
-        refuse(
-            group,
-            f"layer '{late.layer}' is {late.lag} pass{'es' if late.lag > 1 else ''} behind what its engine has of "
-            f"'{tensor.name}', below another shared loop, which is not built yet",
-        )
     for axis, extent in enumerate(tensor.shape):
         reach = [_reach(operand.axes[axis], layer, ties) for layer, operand in readers]
         low, high = min(0, *(first for first, _ in reach)), max(end for _, end in reach)
@@ -202,8 +201,6 @@ def _planned(
             lead, sliding = ahead, axis
     if sliding >= 0 and any(span.size > 1 for span in spans[:sliding]):
         refuse(group, f"passes share positions of '{tensor.name}' along an axis that is not its outermost one")
-    if lead and len(group.loops) > 1:
-        refuse(group, f"passes share positions of '{tensor.name}' below another shared loop, which is not built yet")
     box = replace(tensor, shape=tuple(span.size for span in spans), view=None)
     stored = layout(box, element_bytes, None, pad_bytes)
     named = f"{tensor.name}@{group.name}"

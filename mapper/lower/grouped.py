@@ -48,7 +48,9 @@ def grouped(
     assert frame is not None
     trips = tuple(frame.trips(at) for at in range(len(plan.group.loops)))
     spans = {slot.operand: Span(slot.memory, slot.address, slot.address + slot.size_bytes) for slot in slots.values()}
-    return LoweredGroup(tuple(padded), Passes(plan.group.name, ahead, trips, made, read), tuple(rings), spans)
+    return LoweredGroup(
+        tuple(padded), Passes(plan.group.name, ahead, trips, made, read, plan.begins > 1), tuple(rings), spans
+    )
 
 
 def _padding(window: WindowPlan, maker: LoweredLayer) -> WindowPadding:

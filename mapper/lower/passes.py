@@ -3,8 +3,10 @@
 With A the largest number of passes that a member is ahead, turn t has each member's pass t - (A - ahead), where there
 is one. The first A + 1 turns, in which slots of windows are taken for the first time, and the last A, in which members
 that are ahead are through, stand for themselves, as does the turn before these where the last slot of a window is then
-kept; those between are a loop. Of two shared loops the turns of the inner one follow one another without a break: while
-the last members end one iteration of the outer loop, the first ones begin the next.
+kept; those between are a loop. Of two shared loops the turns of the inner one follow one another without a break:
+while the last members end one iteration of the outer loop, the first ones begin the next. Where slots of a window are
+whole or free passes later than they are taken, an iteration of the outer loop is through before the next one begins,
+since a window has its slots in order.
 
 A window is a ring. Its maker takes the next slot when it begins a pass and gives it when it is done; of a window whose
 readers reach ``lead`` passes further, the first slot is made by so many passes more, and the last slots are given when
@@ -105,28 +107,45 @@ class PassBody:
 
 @dataclass(frozen=True)
 class PassPipeline:
-    """The passes of a group on one queue. ``trips``: of the shared loops; ``deepest``: A."""
+    """The passes of a group on one queue. ``trips``: of the shared loops; ``deepest``: A; ``anew``: whether the passes
+    of one iteration of the outer loop are through before the next one begins."""
 
     group: str
     members: Sequence[PassBody]
     trips: tuple[int, ...]
     deepest: int
+    anew: bool = False
 
     def nodes(self) -> Iterator[ProgramNode]:
         """All that the queue runs."""
-        inner, outer = self.trips[-1], self.trips[0] if len(self.trips) > 1 else 1
         for member in self.members:
             yield from member.before[0]
+        yield from self._apart() if self.anew else self._without_break()
+        for member in self.members:
+            yield from member.behind[0]
+
+    def _apart(self) -> Iterator[ProgramNode]:
+        """All passes of one iteration of the outer loop, then those of the next one."""
+        outer, var = self.trips[0], f"{self.group}.outer"
+        now = IndexAt(0, var, outer)
+        body = (*self._row(now, None, "pass"), *self._ending(now))
+        if body:
+            yield CommandLoop(var, outer, body)
+
+    def _without_break(self) -> Iterator[ProgramNode]:
+        outer, var = self.trips[0] if len(self.trips) > 1 else 1, f"{self.group}.outer"
         yield from self._row(IndexAt(0), None, "pass")
         if outer > 1:
-            var = f"{self.group}.outer"
             body = tuple(self._row(IndexAt(1, var, outer - 1), IndexAt(0, var, outer - 1), "later"))
             if body:
                 yield CommandLoop(var, outer - 1, body)
+        yield from self._ending(IndexAt(outer - 1))
+
+    def _ending(self, last: IndexAt) -> Iterator[ProgramNode]:
+        """The turns in which members that are ahead are through."""
+        inner = self.trips[-1]
         for turn in range(inner, inner + self.deepest):
-            yield from self._turn(turn, None, IndexAt(outer - 1), f"~end{turn - inner}")
-        for member in self.members:
-            yield from member.behind[0]
+            yield from self._turn(turn, None, last, f"~end{turn - inner}")
 
     def _row(self, now: IndexAt, before: IndexAt | None, name: str) -> Iterator[ProgramNode]:
         """One iteration of the outer loop, in whose first turns some members end the one ``before``."""

@@ -63,13 +63,14 @@ class LoweredLayer:
 class Passes:
     """How the members of a group run: ``ahead`` and ``trips`` of each by its name, its own shared loops outermost;
     ``trips`` of the shared loops themselves. ``made``: windows by the member that makes them, ``read``: by member
-    and the lane whose commands read them."""
+    and the lane whose commands read them; ``anew``: whether they begin anew with each iteration of the outer loop."""
 
     name: str
     ahead: Mapping[str, int]
     trips: tuple[int, ...]
     made: Mapping[str, tuple[MadeWindow, ...]]
     read: Mapping[tuple[str, Lane], tuple[ReadWindow, ...]]
+    anew: bool = False
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ class _Builder:
     ) -> None:
         """A group of a chip of one core."""
         members = [self._member(lane, layer, passes, own) for layer, own in zip(layers, of, strict=True)]
-        pipeline = PassPipeline(passes.name, members, passes.trips, max(passes.ahead.values()))
+        pipeline = PassPipeline(passes.name, members, passes.trips, max(passes.ahead.values()), passes.anew)
         (body,) = self.bodies[lane]
         body.append(list(pipeline.nodes()))
 

@@ -46,7 +46,7 @@ class WindowPadding:
             yield self._sizes(boxes), prod(turns for var, turns in count.items() if var not in edges)
         idle = self.plan.trips[-1] + self.plan.lead - trips[-1]
         for command in self.ending() if idle > 0 else ():
-            yield tuple(extent.size for extent in command.extents), idle
+            yield tuple(extent.size for extent in command.extents), idle * prod(trips[:-1])
 
     def _sizes(self, boxes: Mapping[int, tuple[int, int]]) -> tuple[int, ...]:
         spans = enumerate(self.plan.spans)

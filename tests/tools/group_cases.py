@@ -147,8 +147,9 @@ def nodes_of(
 
 @st.composite
 def chains(draw: st.DrawFn, chip: Architecture) -> GroupCase:
-    """Two to four convolutions, each of which reads the one before it; the last one may add what any other made."""
-    names, count = Names.of(chip), draw(st.integers(2, 4))
+    """Two to four convolutions, each of which reads the one before it; the last one may add what any other made. Of
+    several images each is an iteration of the outer loop."""
+    names, count, images = Names.of(chip), draw(st.integers(2, 4)), draw(st.sampled_from((1, 1, 2, 3)))
     height, width, depth = draw(st.integers(7, 22)), draw(st.integers(5, 9)), draw(st.integers(2, 9))
     adds = draw(st.sampled_from(("", "", "x", "inside")))
     chain: list[Conv] = []
@@ -188,8 +189,11 @@ def chains(draw: st.DrawFn, chip: Architecture) -> GroupCase:
         if not last:
             need = ahead[at] - ahead[at + 1] - reach[at] + 1
             stated.window(conv.name, need + draw(st.integers(0, 2)))
+    if images > 1:
+        stated.shared.append(f"  - {{loop: {chain[-1].layer}.n, tile: 1}}\n")
     stated.shared.append(f"  - {{loop: {chain[-1].layer}.p, tile: {tile}}}\n")
-    head = f"schema: archsim.workload/1\nname: chain\nsource: random\ninputs: {{x: [1, {depth}, {height}, {width}]}}\n"
+    shape = f"[{images}, {depth}, {height}, {width}]"
+    head = f"schema: archsim.workload/1\nname: chain\nsource: random\ninputs: {{x: {shape}}}\n"
     workload = head + "layers:\n" + "".join(conv.entry() for conv in chain)
     return GroupCase(workload, stated.text(), tuple(conv.name for conv in chain[:-1]))
 
