@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from archsim.report.charts.addresses import addresses
 from archsim.report.charts.curve import curve
 from archsim.report.charts.diverging import ChangeBar, diverging
 from archsim.report.charts.dram import dram
@@ -143,7 +144,31 @@ TWICE: dict[str, Callable[[DrawingFrame], str]] = {
     "curve": partial(curve, LOADS),
     "steps": partial(steps, STEPS),
 }
+HELD = {
+    "memory_map": {
+        "l1": {
+            "size_bytes": 1000,
+            "blocks": [
+                {"kind": "kept", "name": "made", "base": 800, "size_bytes": 200, "first": "first", "last": "last"},
+                {"kind": "window", "name": "between", "base": 0, "size_bytes": 100, "first": "one", "last": "other"},
+                {"kind": "tiles", "name": "one", "base": 100, "size_bytes": 300, "first": "one", "last": "one"},
+                {"kind": "tiles", "name": "left out", "base": 0, "size_bytes": 9, "first": "no", "last": "no"},
+            ],
+        }
+    },
+    "groups": [{"layers": ["one", "other"]}, {"layers": ["other", "last"]}, {"layers": ["last"]}],
+}
+HELD_RUN = {
+    "cycles_total": 1000,
+    "latency_s": 1e-6,
+    "layers": [
+        _layer("first", 0, 200, 200), _layer("one", 200, 700, 400), _layer("other", 300, 800, 200),
+        _layer("last", 800, 1000, 200),
+    ],
+    "details": HELD,
+}  # fmt: skip
 ONCE: dict[str, Callable[[], str]] = {
+    "addresses": partial(addresses, HELD_RUN, "l1"),
     "overview": partial(overview, RUN),
     "gantt": partial(gantt, WINDOW),
     "dram": partial(dram, DRAM, 1e-6, "dram"),

@@ -12,7 +12,7 @@ import pytest
 import archsim
 from archsim.lab.run.job import Job, build
 from archsim.lab.run.memory_map import memory_map
-from archsim.report.charts.memory_map import memory_map as drawn
+from archsim.report.charts.addresses import addresses as drawn
 from archsim.report.run.html import render
 
 

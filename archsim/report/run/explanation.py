@@ -21,9 +21,11 @@ def to_json(told: ExplanationSummary) -> str:
 
 
 def tables(told: ExplanationSummary) -> dict[str, ReportTable]:
-    """The tables of an explanation by name, each laid out once: resources, totals, the layer on larger chips."""
+    """The tables of an explanation by name, each laid out once: resources, totals, the layer on larger chips, its group
+    where there is something to tell of it."""
     chosen, second = told["chosen"], told["runner_up"]
-    return {"resources": resources(chosen, second), "totals": totals(chosen, second), "doubled": doubled(told)}
+    made = {"resources": resources(chosen, second), "totals": totals(chosen, second), "doubled": doubled(told)}
+    return made if told["group"] is None else {**made, "group": grouped(told["group"])}
 
 
 def resources(chosen: ExplanationSummary, second: ExplanationSummary | None) -> ReportTable:
@@ -161,8 +163,8 @@ def to_table(told: ExplanationSummary, width: int | None = None) -> str:
         _least(told),
         *text(made["doubled"], width),
     ]
-    if told["group"] is not None:
-        lines += [*text(grouped(told["group"]), width)]
+    if "group" in made:
+        lines += text(made["group"], width)
     return "\n".join(lines)
 
 

@@ -10,11 +10,11 @@ from markupsafe import Markup
 
 from archsim.ir.causes import CAUSES
 from archsim.ir.result import single_layers
+from archsim.report.charts.addresses import LEGEND as MEMORY_LEGEND
+from archsim.report.charts.addresses import addresses
 from archsim.report.charts.dram import LEGEND as DRAM_LEGEND
 from archsim.report.charts.dram import dram
 from archsim.report.charts.gantt import gantt
-from archsim.report.charts.memory_map import LEGEND as MEMORY_LEGEND
-from archsim.report.charts.memory_map import memory_map
 from archsim.report.charts.network import legend as noc_legend
 from archsim.report.charts.network import network
 from archsim.report.charts.overview import overview
@@ -127,7 +127,7 @@ def _charts(summary: Mapping[str, Any]) -> PageContent:
             for window in windows
         ],
         "memories": [
-            {"name": name, "chart": Markup(memory_map(summary, name))} for name in details.get("memory_map", ())
+            {"name": name, "chart": Markup(addresses(summary, name))} for name in details.get("memory_map", ())
         ],
         "memory_legend": MEMORY_LEGEND,
         "drams": _drams(summary),

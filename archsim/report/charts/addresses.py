@@ -26,7 +26,7 @@ class _Span(NamedTuple):
     end: int
 
 
-def memory_map(summary: Mapping[str, Any], memory: str) -> str:
+def addresses(summary: Mapping[str, Any], memory: str) -> str:
     """``memory``: a key of ``details.memory_map``. Time runs to the right, addresses upwards."""
     found, total = summary["details"]["memory_map"][memory], summary["cycles_total"]
     spans = {row["name"]: _Span(row["cycles_start"], row["cycles_end"]) for row in single_layers(summary)}
