@@ -43,11 +43,10 @@ def _kept(mapping: ModelMapping) -> Iterator[tuple[str, HeldBytes]]:
 def _rings(rings: Iterable[Ring], mapping: ModelMapping) -> Iterator[tuple[str, HeldBytes]]:
     """Windows one by one, and a layer's tiles as far as they lie side by side."""
     groups = {group.name: (group.members[0].layer, group.members[-1].layer) for group in mapping.groups}
-    windows = {ring.name: groups[end] for ring in rings if (end := ring.name.partition(AT)[2]) in groups}
     tiles: dict[tuple[str, str], list[Ring]] = {}
     for ring in rings:
         tensor, _, end = ring.name.partition(AT)
-        if ring.name in windows:
+        if end in groups:
             yield ring.memory, _block("window", tensor, ring.base, ring.size_bytes, *groups[end])
         else:
             tiles.setdefault((ring.memory, tensor), []).append(ring)
