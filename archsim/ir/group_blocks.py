@@ -15,21 +15,30 @@ def groups_of_all(
 ) -> tuple[Group, ...] | None:
     """The groups of ``whole``; ``groups``: those of ``short``, in which most of its ``blocks`` are left out.
 
-    Those that begin in the third block also begin in each block that is left out. None where groups reach over the end
-    of the third block otherwise than over the end of the second one: the third block then stands for no others.
+    Those that begin in the third block also begin in each block that is left out. None where groups that begin in the
+    third block, or reach over its end, are not those of the second one: the third block then stands for no others.
     """
     numbers = {layer.name: at for at, layer in enumerate(short.layers)}
     spans = [range(numbers[group.members[0].layer], numbers[group.members[-1].layer] + 1) for group in groups]
     own = list(zip(groups, spans, strict=True))
-    second, third = (
-        {_moved(group, short, short, by) for group, span in own if span.start < end < span.stop}
-        for end, by in ((blocks.middle.start, blocks.size), (blocks.middle.stop, 0))
-    )
-    if second != third:
+    third = {group for group, span in own if _is_of(span, blocks.middle)}
+    before = [
+        (group, span)
+        for group, span in own
+        if _is_of(span, range(blocks.middle.start - blocks.size, blocks.middle.start))
+    ]
+    if any(span.stop + blocks.size > len(short.layers) for _, span in before):
+        return None
+    if {_moved(group, short, short, blocks.size) for group, _ in before} != third:
         return None
     found = [group for known, span in own for group in _everywhere(known, span, whole, blocks, short)]
     order = {layer.name: at for at, layer in enumerate(whole.layers)}
     return tuple(sorted(found, key=lambda group: order[group.members[0].layer]))
+
+
+def _is_of(span: range, block: range) -> bool:
+    """Whether a group begins in a block, or reaches over its end."""
+    return span.start in block or span.start < block.stop < span.stop
 
 
 def _everywhere(group: Group, span: range, whole: Workload, blocks: EqualBlocks, short: Workload) -> Iterator[Group]:

@@ -16,7 +16,8 @@ def touched(plan: OperandPlan, layer: Layer, table_rows: int, axis: int = -1, be
     """Elements inside the tensor, each once; ``table_rows``: of a table that is looked up; of the axis number ``axis``
     only positions ``below`` count.
 
-    Of axes that one dim moves together only the longest counts, so that this is never too many.
+    Of axes that one dim moves together, or whose dims one bound ties together, only the longest counts, so that this is
+    never too many.
     """
     seen: set[str] = set()
     sizes = []
@@ -28,7 +29,7 @@ def touched(plan: OperandPlan, layer: Layer, table_rows: int, axis: int = -1, be
         if plan.rows is not None and number == plan.rows.axis:
             inside = np.unique(entries(plan.rows.indices, table_rows, inside))
         sizes.append(len(inside) if not dims & seen else min(1, len(inside)))
-        seen |= dims
+        seen |= dims.union(*(bound.dims for bound in layer.bounds if dims.intersection(bound.dims)))
     return prod(sizes)
 
 

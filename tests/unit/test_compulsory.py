@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import archsim as ax
 from archsim.lab.run.job import Job, build
@@ -86,6 +89,29 @@ def test_a_state_comes_in_as_far_as_it_was_there() -> None:
         for context in (128, 256)
     )
     assert behind - before == 128 * 2 * 12 * 768
+
+
+def test_what_a_bound_ties_together_does_not_count_twice(tmp_path: Path) -> None:
+    """A stored bias of causal scores: tiles above the diagonal are left out, and no run moves less than is counted."""
+    heads, rows, width = 2, 64, 8
+    shape = {"q": [1, heads, rows, width], "kt": [1, heads, width, rows], "v": [1, heads, rows, width]}
+    mask = np.where(np.tri(rows, dtype=bool), 0, -1e30).astype(np.float32).reshape(1, 1, rows, rows)
+    stored = {"bias": np.ones((1, heads, rows, rows), np.float32), "mask": mask}
+    nodes = [
+        helper.make_node("MatMul", ["q", "kt"], ["s"]),
+        helper.make_node("Add", ["s", "bias"], ["t"]),
+        helper.make_node("Add", ["t", "mask"], ["u"]),
+        helper.make_node("Softmax", ["u"], ["p"], axis=-1),
+        helper.make_node("MatMul", ["p", "v"], ["o"]),
+    ]
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, size) for name, size in shape.items()]
+    output = helper.make_tensor_value_info("o", TensorProto.FLOAT, shape["q"])
+    weights = [numpy_helper.from_array(value, name) for name, value in stored.items()]
+    graph = helper.make_graph(nodes, "biased", inputs, [output], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "biased.onnx")
+    found = ax.run(tmp_path / "biased.onnx", "edge_npu", net=False).summary
+    moved_bytes = found["dram"]["read_bytes"] + found["dram"]["write_bytes"]
+    assert 4 * heads * rows * width <= found["compulsory_bytes"] <= moved_bytes
 
 
 @pytest.mark.parametrize("model", ["hand_tracking", "gpt2:decode"])

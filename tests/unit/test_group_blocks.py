@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from archsim.ir.blocks import EqualBlocks, equal_blocks, shortened
 from archsim.ir.group_blocks import groups_of_all
 from archsim.ir.schedule import Group, Member, SharedKeep, SharedLoop, TensorWindow
 from archsim.ir.workload import Workload
-from archsim.lab.run.job import Job, build
+from archsim.lab.run import net
+from archsim.lab.run.job import BlocksApartError, BuiltJob, CompileRequest, Job, build
+from archsim.lab.run.replay_blocks import lengthened
+from archsim.spec.architecture import Architecture
 from tests.unit.test_equal_blocks import workload
 
 ENCODER = {"seq": 64}
@@ -54,7 +58,18 @@ def test_groups_over_the_ends_of_blocks_are_over_all_of_these(network: tuple[Wor
     assert groups_of_all(kept, whole, blocks, short) == tuple(group(whole, at, at + 1) for at in range(2, 20, 2))
 
 
-@pytest.mark.parametrize("places", [[(4, 5)], [(6, 7)], [(4, 5), (5, 6, 7)], [(4, 5, 6, 7)], [(2, 3, 4, 5), (6, 7)]])
+@pytest.mark.parametrize(
+    "places",
+    [
+        [(4, 5)],
+        [(6, 7)],
+        [(4, 5), (5, 6, 7)],
+        [(4, 5, 6, 7)],
+        [(2, 3, 4, 5), (6, 7)],
+        [(3, 4, 5, 6, 7, 8, 9)],
+        [(3, 4)],
+    ],
+)
 def test_the_third_block_stands_for_none_that_differs(
     network: tuple[Workload, EqualBlocks, Workload], places: list[tuple[int, ...]]
 ) -> None:
@@ -99,6 +114,36 @@ def test_where_groups_tell_blocks_apart_all_are_simulated(monkeypatch: pytest.Mo
     assert not build(job).left_out
     with pytest.raises(ConfigError, match="--repeat steady: groups of layers tell equal blocks apart; allowed with"):
         ax.run("bert_base", "edge_npu", parameters=ENCODER, schedule="best", repeat="steady", net=False)
+
+
+def test_where_layers_of_blocks_run_otherwise_all_are_simulated() -> None:
+    """The third block stands for the others where what its groups leave room for is there in the second one too."""
+    job = Job("bert_base", "edge_npu", parameters=ENCODER, schedule="best", repeat="steady")
+    found = build(job)
+    assert found.lowered is not None and found.left_out
+    (part,) = found.left_out
+    name = part.short.layers[part.blocks.middle[0]].name
+    other = tuple(
+        replace(each, resident=(*each.resident, "x")) if each.layer == name else each for each in found.lowered.layers
+    )
+    assert lengthened(found.lowered, found.left_out) is not None
+    assert lengthened(replace(found.lowered, layers=other), found.left_out) is None
+    assert lengthened(replace(found.lowered, layers=other, groups=()), found.left_out) is not None
+
+
+def test_another_objective_whose_blocks_differ_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks for a part of the blocks gets it, whatever other objectives would have chosen."""
+    own = net.compiled
+
+    def refused(job: Job, chip: Architecture, asked: CompileRequest) -> BuiltJob:
+        if asked.options.objective != "latency":
+            raise BlocksApartError("apart")
+        return own(job, chip, asked)
+
+    monkeypatch.setattr(net, "compiled", refused)
+    job = Job("bert_base", "edge_npu", parameters=ENCODER, repeat="steady", net=True)
+    found = net.caught(job)
+    assert set(found.net["tried"]) <= {"latency", "layers", "in turn"} and found.built.left_out
 
 
 @pytest.mark.slow

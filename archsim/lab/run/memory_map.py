@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import groupby
 from operator import attrgetter
 
@@ -42,17 +42,30 @@ def _kept(mapping: ModelMapping) -> Iterator[tuple[str, HeldBytes]]:
 
 def _rings(rings: Iterable[Ring], mapping: ModelMapping) -> Iterator[tuple[str, HeldBytes]]:
     """Windows one by one, and a layer's tiles as far as they lie side by side."""
-    groups = {group.name: (group.members[0].layer, group.members[-1].layer) for group in mapping.groups}
+    windows = {
+        f"{window.tensor}{AT}{group.name}": (window.tensor, group.members[0].layer, group.members[-1].layer)
+        for group in mapping.groups
+        for window in group.windows
+    }
+    layers = {layer.layer for layer in mapping.layers}
     tiles: dict[tuple[str, str], list[Ring]] = {}
     for ring in rings:
-        tensor, _, end = ring.name.partition(AT)
-        if end in groups:
-            yield ring.memory, _block("window", tensor, ring.base, ring.size_bytes, *groups[end])
+        if ring.name in windows:
+            tensor, first, last = windows[ring.name]
+            yield ring.memory, _block("window", tensor, ring.base, ring.size_bytes, first, last)
         else:
-            tiles.setdefault((ring.memory, tensor), []).append(ring)
+            tiles.setdefault((ring.memory, _layer_of(ring.name, layers)), []).append(ring)
     for (memory, layer), own in tiles.items():
         for base, size in _side_by_side(own):
             yield memory, _block("tiles", layer, base, size, layer, layer)
+
+
+def _layer_of(ring: str, layers: Set[str]) -> str:
+    """The layer whose operand lies in a ring, whatever signs its own name has."""
+    found = ring
+    while found not in layers and AT in found:
+        found = found.rpartition(AT)[0]
+    return found
 
 
 def _side_by_side(rings: Iterable[Ring]) -> Iterator[tuple[int, int]]:

@@ -66,11 +66,11 @@ def leave_out(workload: Workload) -> tuple[LeftOut, ...]:
 def lengthened(mapping: ModelMapping, left_out: Sequence[LeftOut]) -> ModelMapping | None:
     """The mapping of the whole network, without places: where tensors lie, and how long, follows from all layers.
 
-    None where groups of layers tell equal blocks apart.
+    None where groups of layers tell equal blocks apart, or layers run otherwise in them where there are groups.
     """
     for part in reversed(left_out):
         groups = groups_of_all(mapping.groups, part.whole, part.blocks, part.short)
-        if groups is None:
+        if groups is None or (groups and not _are_alike(mapping, part)):
             return None
         by_name = {layer.layer: layer for layer in mapping.layers}
         for place in part.blocks.middle:
@@ -80,6 +80,13 @@ def lengthened(mapping: ModelMapping, left_out: Sequence[LeftOut]) -> ModelMappi
         layers = tuple(by_name[layer.name] for layer in part.whole.layers if layer.name in by_name)
         mapping = replace(mapping, layers=layers, placements=(), workload_sha256=part.whole.sha256, groups=groups)
     return mapping
+
+
+def _are_alike(mapping: ModelMapping, part: LeftOut) -> bool:
+    """Whether each layer of the third block runs as that of the second one does."""
+    found = {layer.layer: (layer.unit, layer.nodes, layer.resident) for layer in mapping.layers}
+    layers, size = part.short.layers, part.blocks.size
+    return all(found.get(layers[place].name) == found.get(layers[place - size].name) for place in part.blocks.middle)
 
 
 def replay(activity: Activity, left_out: Sequence[LeftOut]) -> Replay:
