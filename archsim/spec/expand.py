@@ -24,12 +24,13 @@ class Sugar(NamedTuple):
     rate: Fraction
     weight_double_buffer: bool
     fold_overlap: bool
+    load_rows: int
 
 
 class ArrayFacts(NamedTuple):
     """What a dataflow says about an array: its axes, the registers of one PE, the options it knows.
 
-    ``options``: names among ``weight_double_buffer`` and ``fold_overlap``.
+    ``options``: names among ``weight_double_buffer``, ``fold_overlap`` and ``load_rows``.
     """
 
     fanouts: tuple[Fanout, ...]

@@ -31,6 +31,7 @@ def array_shape(array: Array, inputs: str, weights: str) -> ArrayShape:
         array.rate(inputs, weights),
         weight_double_buffer=array.weight_double_buffer,
         fold_overlap=array.fold_overlap,
+        load_rows=array.load_rows,
     )
 
 

@@ -19,6 +19,7 @@ from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest, Window
 from tests.tools.plugins import WINDOWED, plugins
 
 NAMES = tuple(sorted({*catalogue.names(), WINDOWED}))
+DEALT = "weight_stationary_units"
 NEST = Nest(batch=("g",), m=("p", "q"), n=("o",), k=("c", "r", "s"))
 DEPTHWISE = Nest(batch=("c",), m=("p", "q"), n=(), k=("r", "s"))
 EXTENTS = st.fixed_dictionaries({dim: st.integers(1, 300 if dim in "opc" else 5) for dim in "gpqocrs"})
@@ -59,7 +60,8 @@ def runs(draw: st.DrawFn) -> Run:
 
 def _run(draw: st.DrawFn) -> Run:
     name = draw(st.sampled_from(NAMES))
-    options = {option: draw(st.booleans()) for option in catalogue.get(name).OPTIONS}
+    drawn = {"load_rows": st.integers(1, 4)}
+    options = {option: draw(drawn.get(option, st.booleans())) for option in catalogue.get(name).OPTIONS}
     sides = st.integers(1, 70)
     array = ArrayShape(draw(sides), draw(sides), draw(st.sampled_from(RATES)), **options)
     return Run(name, array, draw(st.booleans()), draw(windows()) if catalogue.wants_windows(name) else ())
@@ -153,16 +155,20 @@ def test_batch_repeats_the_fold(run: Run, extents: Extents) -> None:
 @QUICK
 @given(EXTENTS, st.sampled_from(NAMES), st.integers(1, 70), st.integers(1, 70), st.sampled_from(RATES))
 def test_overlap_never_costs(extents: Extents, name: str, rows: int, cols: int, rate: Fraction) -> None:
-    """Each option takes away cycles or none, and changes neither streams nor actions."""
+    """Each option takes away cycles or none, and changes neither streams nor actions, but for inputs where a command
+    is dealt to several arrays in the way that ends first."""
     options = catalogue.get(name).OPTIONS
     folds = {}
     for chosen in product((False, True), repeat=len(options)):
-        array = ArrayShape(rows, cols, rate, **dict(zip(options, chosen, strict=True)))
+        stated = {name: 1 + on if name == "load_rows" else on for name, on in zip(options, chosen, strict=True)}
+        array = ArrayShape(rows, cols, rate, **stated)
         folds[chosen] = fold_of(Run(name, array, False), NEST, extents)
     for less, more in product(folds, folds):
         if all(b or not a for a, b in zip(less, more, strict=True)):
             assert folds[more].cycles <= folds[less].cycles
-    assert len({str((fold.streams, fold.inner_actions)) for fold in folds.values()}) == 1
+    apart = {"a"} if name == DEALT else set()
+    streams = [{key: use for key, use in fold.streams.items() if key not in apart} for fold in folds.values()]
+    assert len({str((use, fold.inner_actions)) for use, fold in zip(streams, folds.values(), strict=True)}) == 1
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -34,7 +34,10 @@ from mapper.options import Given
 from tests.oracles.lowered import nest_of
 from tests.tools.layers import Net, small_chip
 
-FLOWS = tuple(name for name in catalogue.names() if not catalogue.wants_windows(name))  # others share along diagonals
+_DEALT = "weight_stationary_units"  # in the way that ends first, of which no LoopTree tells
+FLOWS = tuple(
+    name for name in catalogue.names() if not catalogue.wants_windows(name) and name != _DEALT
+)  # those with windows share along diagonals
 STAGES = (
     (),
     (("l2", 1 << 12, ("inputs", "weights", "outputs")),),

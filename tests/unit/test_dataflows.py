@@ -16,7 +16,13 @@ NAMES = catalogue.names()
 NEST = Nest(batch=(), m=("m",), n=("n",), k=("k",))
 TWO = Fraction(2)
 BITS = {"inputs": 4, "weights": 4, "partials": 32}
-SHIPPED = ("dot_product", "input_stationary", "output_stationary", "weight_stationary")
+SHIPPED = (
+    "dot_product",
+    "input_stationary",
+    "output_stationary",
+    "weight_stationary",
+    "weight_stationary_units",
+)
 PLUGIN = """
 from archsim.facts.dataflows.weight_stationary import HELD, OPTIONS, fanouts, registers
 from archsim.facts.dataflows import weight_stationary
@@ -97,17 +103,20 @@ def test_register_sizes(name: str, array: ArrayShape, sizes: dict[str, int]) -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("option", ["weight_double_buffer", "fold_overlap"])
-def test_option_without_meaning_is_refused(name: str, option: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [("weight_double_buffer", True, "true"), ("fold_overlap", True, "true"), ("load_rows", 2, "2")],
+)
+def test_option_without_meaning_is_refused(name: str, option: str, value: int, said: str) -> None:
     """No option is silently ignored."""
     dataflow = catalogue.get(name)
-    array = ArrayShape(2, 2, **{option: True})  # type: ignore[arg-type]
+    array = ArrayShape(2, 2, **{option: value})  # type: ignore[arg-type]
     extents = {"m": 9, "n": 9, "k": 9}
     if option in dataflow.OPTIONS:
         plain = dataflow.fold(NEST, extents, ArrayShape(2, 2), accumulate=False)
         assert dataflow.fold(NEST, extents, array, accumulate=False).cycles < plain.cycles
         return
-    with pytest.raises(ConfigError, match=f"{option}: true' has no meaning for dataflow '{name}'"):
+    with pytest.raises(ConfigError, match=f"{option}: {said}' has no meaning for dataflow '{name}'"):
         dataflow.fold(NEST, extents, array, accumulate=False)
     with pytest.raises(ConfigError, match=option):
         dataflow.registers(BITS, array)

@@ -149,6 +149,7 @@ class ArrayShape:
     multiplies ``pack = ceil(rate)`` neighbours along the reduction in one step (their registers are as wide)
     and starts a step every ``pack / rate`` cycles. So 1/2 takes two cycles a MAC, 2 packs two MACs a cycle,
     3/2 packs two every 4/3 cycles; a run of n steps occupies a PE for ceil(n * pack / rate) cycles.
+    ``load_rows``: rows of the stationary operand that are shifted in a cycle.
     ``weight_double_buffer``: a second register for the stationary operand. ``fold_overlap``: the next fold
     enters while the one before still leaves, so a command pays fill and drain once and not for each fold. Raises
     ConfigError for sizes below 1 or a rate <= 0.
@@ -159,6 +160,7 @@ class ArrayShape:
     rate: Fraction = Fraction(1)
     weight_double_buffer: bool = False
     fold_overlap: bool = False
+    load_rows: int = 1
     pack: int = field(init=False, compare=False)  # reduction elements that one PE takes in one step: ceil(rate)
 
     def __post_init__(self) -> None:
@@ -168,6 +170,11 @@ class ArrayShape:
             raise ConfigError(f"array shape must be at least 1 x 1, found {self.rows} x {self.cols}")
         if self.rate <= 0:
             raise ConfigError(f"array rate must be > 0 MACs per PE and cycle, found {self.rate}")
+
+    @property
+    def load_cycles(self) -> int:
+        """Cycles in which the stationary operand of a fold is shifted in."""
+        return ceil_div(self.rows, self.load_rows)
 
     @property
     def macs_per_cycle(self) -> Fraction:
@@ -181,9 +188,11 @@ class ArrayShape:
     def refuse(self, dataflow: str, *options: str) -> None:
         """Raise ConfigError when an option is set that ``dataflow`` gives no meaning to."""
         for option in options:
-            if getattr(self, option):
+            found, usual = getattr(self, option), 1 if option == "load_rows" else False
+            if found != usual:
+                said, allowed = (str(value).lower() for value in (found, usual))
                 raise ConfigError(
-                    f"array option '{option}: true' has no meaning for dataflow '{dataflow}'; allowed false"
+                    f"array option '{option}: {said}' has no meaning for dataflow '{dataflow}'; allowed {allowed}"
                 )
 
 

@@ -3,7 +3,7 @@
 Reduction on the rows, output rows on the columns. Weights shift to the right, sums shift down and leave at
 the bottom after every fold. With M, N, K the extents, p = pack and L = run_cycles(N):
 
-    folds F = batch ceil(K / (R p)) ceil(M / C), cycles as in ``systolic`` (R to load the inputs of a fold);
+    folds F = batch ceil(K / (R p)) ceil(M / C), cycles as in ``systolic`` (W to load the inputs of a fold);
     base: F (L + 2 R + C - 2).
     edge: a = batch M K, each input once; b = batch ceil(M / C) K N; acc_write = batch ceil(K / (R p)) M N;
     acc_read = acc_write less the first fold along K, unless the tile adds to sums already there.
@@ -31,7 +31,7 @@ from archsim.facts.dataflows.systolic import stationary
 
 SUMMARY = "systolic; inputs stay in the PEs, weights shift right, sums shift down"
 HELD = "inputs"
-OPTIONS = ("weight_double_buffer", "fold_overlap")
+OPTIONS = ("weight_double_buffer", "fold_overlap", "load_rows")
 ARRAYS = True
 
 

@@ -5,21 +5,22 @@ Values hop one PE per cycle, so PE (r, c) runs r + c cycles behind PE (0, 0): a 
 after its first MAC. The skew down the rows (R - 1) is booked as fill, the one over the columns (C - 1) as
 drain; both in full for partial folds too. Loading that nothing hides is booked apart, as load.
 
-A stationary operand is shifted in through the top row, one row per cycle, R cycles for every fold; values
-carry a valid bit, so a register keeps its value until one of the next fold arrives. Cycles of a command:
+A stationary operand is shifted in through the top row, ``load_rows`` w of them per cycle, W = ceil(R / w) cycles for
+every fold; values carry a valid bit, so a register keeps its value until one of the next fold arrives. Cycles of a
+command:
 
     double buffer  overlap   cycles
-    no             no        F (R + L + R + C - 2)                          (SCALE-Sim's formula)
-    yes            no        R + F (L + R + C - 2)
-    no             yes       F (R + L) + R + C - 2
-    yes            yes       R + (F - 1) max(L, R) + L + R + C - 2
+    no             no        F (W + L + R + C - 2)                          (w = 1: SCALE-Sim's formula)
+    yes            no        W + F (L + R + C - 2)
+    no             yes       F (W + L) + R + C - 2
+    yes            yes       W + (F - 1) max(L, W) + L + R + C - 2
     nothing held   no        F (L + R + C - 2)                              (SCALE-Sim's formula)
     nothing held   yes       F L + R + C - 2
 
 Why: with a second register the load of the next fold starts when PE (0, 0) starts the fold before. Without
-overlap that fold still takes L + R + C - 2 >= R cycles, so only the first load ever shows; with overlap the
-next fold could enter after L cycles, so a load shows where R > L. With one register but overlap, the load
-follows the last MAC of the fold before from PE to PE in the same skew: L + R cycles apart.
+overlap that fold still takes L + R + C - 2 >= W cycles, so only the first load ever shows; with overlap the
+next fold could enter after L cycles, so a load shows where W > L. With one register but overlap, the load
+follows the last MAC of the fold before from PE to PE in the same skew: L + W cycles apart.
 Base formulas: A. Samajdar et al., SCALE-Sim (ISPASS 2020), as measured on version 3.0.0.
 """
 
@@ -39,12 +40,13 @@ def timing(folds: int, fold_cycles: int, load_cycles: int, array: ArrayShape) ->
 
 def shown_load_cycles(folds: int, fold_cycles: int, array: ArrayShape) -> int:
     """Cycles of the command in which the array waits for a stationary operand (module docstring)."""
+    load = array.load_cycles
     if not array.weight_double_buffer:
-        return folds * array.rows
+        return folds * load
     if not array.fold_overlap:
-        return array.rows
-    short = array.rows - fold_cycles  # shown where it is above 0
-    return array.rows + (folds - 1) * ((short + abs(short)) // 2)
+        return load
+    short = load - fold_cycles  # shown where it is above 0
+    return load + (folds - 1) * ((short + abs(short)) // 2)
 
 
 def column_hops(length: int, rows: int) -> int:

@@ -3,7 +3,7 @@
 Reduction on the rows, output columns on the columns. Inputs shift to the right, sums shift down and leave at
 the bottom after every fold. With M, N, K the extents, p = pack and L = run_cycles(M):
 
-    folds F = batch ceil(K / (R p)) ceil(N / C), cycles as in ``systolic`` (R to load the weights of a fold);
+    folds F = batch ceil(K / (R p)) ceil(N / C), cycles as in ``systolic`` (W to load the weights of a fold);
     base: F (L + 2 R + C - 2).
     edge: a = batch ceil(N / C) M K; b = batch K N, each weight once; acc_write = batch ceil(K / (R p)) M N;
     acc_read = acc_write less the first fold along K, unless the tile adds to sums already there.
@@ -30,7 +30,7 @@ from archsim.facts.dataflows.systolic import stationary
 
 SUMMARY = "systolic; weights stay in the PEs, inputs shift right, sums shift down"
 HELD = "weights"
-OPTIONS = ("weight_double_buffer", "fold_overlap")
+OPTIONS = ("weight_double_buffer", "fold_overlap", "load_rows")
 ARRAYS = True
 
 
