@@ -44,7 +44,7 @@ class Repetition:
         """What a result says of it."""
         found: RepeatFacts = {
             "mode": self.mode,
-            "warm": self.runs,
+            "warm": self.runs - 1,
             "interval_s": self.interval_ps / PS_PER_S,
             "simulated": self.simulated,
         }
@@ -60,9 +60,10 @@ def check_choice(mode: str, choices: tuple[str, ...] = CHOICES) -> None:
 
 
 def repeat(program: Program, architecture: Architecture, runs: int, mode: str = "exact") -> Repetition:
-    """Run ``program`` ``runs`` times (two or more); raises ConfigError for fewer, and what simulate() raises."""
+    """Run ``program`` ``runs`` times (two or more), of which the last is measured; raises ConfigError for fewer, and
+    what simulate() raises."""
     if runs < 2:
-        raise ConfigError(f"warm: found {runs}; allowed 2 or more runs, the last of which is measured")
+        raise ConfigError(f"warm: found {runs - 1}; allowed 1 or more runs before the one that is measured")
     check_choice(mode, MODES)
     course = _Course(runs, steady=mode == "steady")
     with stretch("simulating", "runs", runs, done=lambda: len(course.starts) - 1, at_most=mode != "exact"):

@@ -92,6 +92,7 @@ class Machine:
         self._ports = LatePorts() if compiled else ChipPorts(self._event_loop)
         self._pads = Scratchpads(scratchpads | {cache.name: cache for cache in architecture.caches}, self._ports)
         self._trace = trace
+        self._host = HostRuntime(self._tally, architecture.host) if architecture.host is not None else None
         self._core: CompiledCore | None = None
         self._load(columns)
 
@@ -206,7 +207,8 @@ class Machine:
         held = [cache.state for cache in self._caches.values()]
         if self._fabric is not None:
             held.append(at_ps.to_bytes(8, "little"))
-        return b"".join([*parts, *held, *(clock.phase(at_ps) for clock in clocks)])
+        host = self._host.entry(at_ps) if self._host is not None else b""
+        return b"".join([*parts, *held, *(clock.phase(at_ps) for clock in clocks), host])
 
     def _repetitions(self, at_end: Callable[[int, Machine], bool]) -> ProcessBody:
         event_loop = self._event_loop
@@ -231,9 +233,9 @@ class Machine:
     def _queue(self, rank: int, queue: Queue) -> CommandQueue | PipelinedQueue:
         if queue.engine != "host":
             return CommandQueue(self._event_loop, queue, self._engine(rank, queue))
-        if self._architecture.host is None:
+        if self._host is None:
             raise ProgramError(f"queue '{queue.name}': chip '{self._architecture.name}' has no host")
-        return PipelinedQueue(self._event_loop, queue, HostRuntime(self._tally, self._architecture.host))
+        return PipelinedQueue(self._event_loop, queue, self._host)
 
     def _engine(self, rank: int, queue: Queue) -> Engine:
         if queue.engine in ("load", "store"):

@@ -28,6 +28,8 @@ from mapper.lower.model import Mapped
 from mapper.lower.one_layer import lower_alone
 from mapper.options import BEST, Options
 from mapper.overlap import Overlap
+from mapper.policies import catalogue as policies
+from mapper.policies.catalogue import LayerRestriction
 from mapper.pressure import relieved
 from mapper.problem import constraints
 from mapper.problem.array_axes import obeyed
@@ -42,6 +44,7 @@ from mapper.search.promising_spreads import spreads
 from mapper.search.ranking import best_of
 
 EXTERNAL = ("weight", "input")  # kinds of tensors that no layer makes
+ANY = LayerRestriction()
 Barred = frozenset[str]
 Pair = tuple[Problem, LayerMapping]
 
@@ -70,7 +73,8 @@ class Layers:
         engines = engines_of(options.given.layers.values(), architecture)
         self.groups = planned(options.given.groups, workload, architecture, dtypes, engines)
         self.stated = Stated(workload, self.chip, dtypes, expanded(options.given, self.groups, workload))
-        self.rules = {layer.name: self._rules(layer) for layer in workload.layers}
+        left = policies.restriction(options.policy, workload, architecture).layers
+        self.rules = {layer.name: self._rules(layer, left.get(layer.name, ANY)) for layer in workload.layers}
 
     def map(self) -> Mapped:
         """Residency and a mapping per layer; a layer that cannot be mapped sends the largest pinned tensor to DRAM, and
@@ -97,9 +101,13 @@ class Layers:
 
     @property
     def may_have_groups(self) -> bool:
-        """Whether layers may run as groups that no file states: on one core, where nothing else says how all run."""
+        """Whether layers may run as groups that no file states: on one core, where nothing else says how all run, and
+        the simulator ranks no mappings, which it does of layers alone."""
         given, options = self.options.given, self.options
-        apart = options.random or options.fences == "all" or given.placements or self.architecture.noc is not None
+        apart: object = (
+            options.random or options.fences == "all" or given.placements or self.architecture.noc is not None
+        )
+        apart = apart or options.refine > 0
         return options.schedule == BEST and not apart
 
     @property
@@ -355,9 +363,11 @@ class Layers:
     def _possible(self, layer: Layer) -> list[str]:
         return engines_of_layer(layer, self.workload, self.architecture, self.dtypes)
 
-    def _rules(self, layer: Layer) -> constraints.Rules:
-        """What the constraints mean for a layer on this chip; raises MappingError where they cannot hold."""
+    def _rules(self, layer: Layer, left: LayerRestriction) -> constraints.Rules:
+        """What the constraints mean for a layer on this chip, and what a policy has ``left``; raises MappingError where
+        they cannot hold."""
         rules = constraints.merge(layer, self.options.given.constraints)
+        rules = rules.under(self.options.policy, left.units, left.prefetch)
         if not rules.spatial:
             return rules
         engines = self._engines(layer, rules) if layer.kind == "matmul" else []

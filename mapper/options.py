@@ -50,7 +50,8 @@ class Options:
     mapping drawn at random instead of the best ('': the best), which no cache keeps; ``workers``: processes that
     search; ``refine``: candidates of a layer that ``simulate`` may rank (0: the analytic best is taken); ``fences``:
     between layers, with ``all`` no tensor stays on chip but where that is stated; ``search``: the mapping search by
-    its name (``mapper.search.catalogue``), ``seed``: of what it draws; ``schedule``: whether layers may run in groups.
+    its name (``mapper.search.catalogue``), ``seed``: of what it draws; ``schedule``: whether layers may run in groups;
+    ``policy``: the schedule policy that restricts all of it ('': none).
     """
 
     objective: str = "latency"
@@ -68,6 +69,7 @@ class Options:
     search: str = EXHAUSTIVE
     seed: str = "0"
     schedule: str = LAYERS
+    policy: str = ""
 
 
 def check_objective(objective: str) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from archsim.base.errors import ConfigError, NotBuiltError, nearest
+from archsim.base.errors import ConfigError, nearest
 
 PLUGINS_VARIABLE = "ARCHSIM_PLUGINS"
 CONFIGS_VARIABLE = "ARCHSIM_CONFIGS"
@@ -36,14 +36,12 @@ _loaded: dict[tuple[str, str], ModuleType] = {}  # of the packages themselves
 
 
 class KindFolder(NamedTuple):
-    """A folder of the directories that ``variable`` lists: the kind of its files and how their names end. ``refused``:
-    why this version runs none of them, '' where it does. ``beside``: its files name others by paths relative to them,
-    so that what else lies there may be read."""
+    """A folder of the directories that ``variable`` lists: the kind of its files and how their names end. ``beside``:
+    its files name others by paths relative to them, so that what else lies there may be read."""
 
     kind: str
     variable: str
     suffix: str
-    refused: str = ""
     beside: bool = False
 
 
@@ -56,9 +54,7 @@ FOLDERS: Mapping[str, KindFolder] = {
     "topologies": KindFolder("topology", PLUGINS_VARIABLE, PYTHON),
     "search": KindFolder("mapping search", PLUGINS_VARIABLE, PYTHON),
     "explore": KindFolder("design search", PLUGINS_VARIABLE, PYTHON),
-    "policies": KindFolder(
-        "schedule policy", PLUGINS_VARIABLE, PYTHON, "this version knows what a policy defines but runs none yet"
-    ),
+    "policies": KindFolder("schedule policy", PLUGINS_VARIABLE, PYTHON),
     "technology": KindFolder("technology table", CONFIGS_VARIABLE, YAML),
     "accelerators": KindFolder("chip", CONFIGS_VARIABLE, YAML),
     "workloads": KindFolder("workload", CONFIGS_VARIABLE, YAML),
@@ -202,8 +198,7 @@ def directories(variable: str) -> tuple[Path, ...]:
 
 
 def check_directories() -> None:
-    """Raise ConfigError for the first folder or file in the directories of both variables that nothing reads, and
-    NotBuiltError for one of a kind that is not run yet.
+    """Raise ConfigError for the first folder or file in the directories of both variables that nothing reads.
 
     Names that begin with '_' or '.' are helpers and nobody's business, as are a README and a LICENSE beside the
     folders. Directories are listed once in a process; nothing is opened.
@@ -248,8 +243,6 @@ def _check_folder(folder: Path, kind: KindFolder) -> None:
                 f"{kind.variable}: nothing reads {path}; allowed in the folder '{folder.name}' are files that end in "
                 f"{kind.suffix}{package} and names that begin with '_'"
             )
-        if kind.refused:
-            raise NotBuiltError(f"{path}: is a {kind.kind}, and {kind.refused}; take it out")
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -23,7 +23,7 @@ from archsim.base import registry
 from archsim.base.errors import ArchsimError
 from archsim.base.version import __version__
 from archsim.base.writable import check_directory
-from archsim.cli import ending, importing, model, noc, report, sweep
+from archsim.cli import ending, importing, model, noc, report, silicon, sweep
 from archsim.cli import options as opt
 from archsim.cli.printing import progress, put, say_error
 from archsim.lab.kit import gc_pause
@@ -121,13 +121,24 @@ def dram(
 
 @app.command("validate")
 def validate(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="What is compared: dram, mapping, noc or systolic.")],
+    suite: Annotated[
+        str, typer.Argument(metavar="SUITE", help="What is compared: dram, mapping, noc, systolic or silicon.")
+    ],
     reference: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Take reference data of the same format from here.")
     ] = None,
     allow_skipped: Annotated[
         bool, typer.Option("--allow-skipped", help="Do not fail where rows with a threshold could not be scored.")
     ] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME...", help="silicon: this set alone; repeatable.")
+    ] = None,
+    calibrate: Annotated[
+        silicon.CalibrateChoice,
+        typer.Option(help="silicon: none leaves out the keys that were fitted to measured rows."),
+    ] = silicon.CalibrateChoice.SHIPPED,
+    workers: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="silicon: processes.")] = 1,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="silicon: write every row into DIR.")] = None,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
     """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored."""
@@ -135,6 +146,17 @@ def validate(
     from archsim.report.checks import validation
     from archsim.report.kit.console import columns, folded
 
+    if suite == suites.SILICON:
+        silicon.validate(reference, tuple(set_ or ()), calibrate.value, workers, out, format_)
+        return
+    given = {
+        "--set": set_,
+        "--jobs": workers > 1,
+        "--out": out,
+        "--calibrate": calibrate is not silicon.CalibrateChoice.SHIPPED,
+    }
+    for flag in (flag for flag, value in given.items() if value):
+        raise typer.BadParameter("is an option of the suite silicon", param_hint=flag)
     with progress():
         result = suites.run(suite, reference)
     table = folded(validation.to_table(result), columns())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from archsim.base.writable import check_directory
-from archsim.cli import generation, scenario
+from archsim.cli import both, generation, scenario
 from archsim.cli import options as opt
 from archsim.cli.printing import put, say_error, say_missed, work
 
@@ -48,7 +48,8 @@ def run(
         ),
     ] = None,
     warm: Annotated[
-        int | None, typer.Option(min=2, metavar="N", help="Run N times; the last interval gives the throughput.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Run N times, then once more, whose interval gives the throughput."),
     ] = None,
     repeat: Annotated[
         opt.RepeatChoice,
@@ -66,7 +67,8 @@ def run(
     ] = None,
     workers: opt.WorkersOption = 1,
     search: opt.SearchOption = "exhaustive",
-    schedule: opt.ScheduleOption = opt.ScheduleChoice.BEST,
+    schedule: opt.ScheduleOption = "best",
+    platform: opt.PlatformOption = None,
     no_net: opt.NetOption = False,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
@@ -75,7 +77,6 @@ def run(
         raise typer.BadParameter("trace.json goes into a directory: add --out DIR", param_hint="--trace")
     if refine is not None and workers > 1:
         raise typer.BadParameter("one process simulates and searches; leave out --jobs", param_hint="--refine")
-    from archsim.lab.generation.run import asked_steps
     from archsim.lab.kit.options import Requirement, public_keys
     from archsim.lab.run.run import execute
     from archsim.lab.scenario.find import is_scenario
@@ -84,17 +85,13 @@ def run(
         model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache, seed=seed,
         on_unsupported=on_unsupported, fidelity=fidelity, warm=warm, repeat=repeat, lookups=lookups,
         parameter=parameter, mapping=mapping, refine=refine, workers=workers, search=search, schedule=schedule,
-        net=not (no_net or is_scenario(model)),
+        platform=platform, net=not (no_net or is_scenario(model)),
     ).job()  # fmt: skip
-    if is_scenario(model):
+    several = _several(job)
+    if several is not None:
         if why or trace:
-            raise typer.BadParameter("a scenario has none; run its models", param_hint="--why" if why else "--trace")
-        scenario.run(job, require or [], out, format_, limit_memory)
-        return
-    if asked_steps(job) is not None:
-        if why or trace:
-            raise typer.BadParameter(f"{model} is several runs; run one", param_hint="--why" if why else "--trace")
-        generation.run(job, require or [], out, format_, limit_memory)
+            raise typer.BadParameter(several[0], param_hint="--why" if why else "--trace")
+        several[1](job, require or [], out, format_, limit_memory)
         return
     requirements = [Requirement.parse(text, public_keys()) for text in require or []]
     if out is not None:
@@ -107,6 +104,21 @@ def run(
     paths = done.save(out, trace=trace) if out is not None else []
     _print_run(done.summary, format_, paths)
     say_missed(missed, done.summary)
+
+
+Several = Callable[["Job", Sequence[str], Path | None, opt.OutputFormat, str | None], None]
+
+
+def _several(job: Job) -> tuple[str, Several] | None:
+    """What runs a job that is several runs, and why that has neither what-ifs nor a trace; None for one run."""
+    from archsim.lab.generation.run import asked_steps
+    from archsim.lab.scenario.find import is_scenario
+
+    if is_scenario(job.model):
+        return "a scenario has none; run its models", scenario.run
+    if asked_steps(job) is not None:
+        return f"{job.model} is several runs; run one", generation.run
+    return ("both are two runs; run one", both.run) if job.schedule == both.SCHEDULE else None
 
 
 def map_(
@@ -127,7 +139,8 @@ def map_(
     mapping: opt.MappingOption = None,
     workers: opt.WorkersOption = 1,
     search: opt.SearchOption = "exhaustive",
-    schedule: opt.ScheduleOption = opt.ScheduleChoice.BEST,
+    schedule: opt.ScheduleOption = "best",
+    platform: opt.PlatformOption = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what a search draws at random.")] = 0,
     explain: Annotated[
         str | None, typer.Option(metavar="LAYER", help="What bounds a layer, what came second, what would help it.")
@@ -158,7 +171,8 @@ def map_(
         job = opt.JobOptions(
             model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache,
             seed=seed, on_unsupported=on_unsupported, lookups=lookups, parameter=parameter, mapping=mapping,
-            workers=workers, search=search, schedule=schedule, net=not (no_net or gap or explain is not None),
+            workers=workers, search=search, schedule=schedule, platform=platform,
+            net=not (no_net or gap or explain is not None),
         ).job()  # fmt: skip
         if census:
             put(_census(job, format_))
@@ -237,7 +251,8 @@ def asm(
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     search: opt.SearchOption = "exhaustive",
-    schedule: opt.ScheduleOption = opt.ScheduleChoice.BEST,
+    schedule: opt.ScheduleOption = "best",
+    platform: opt.PlatformOption = None,
     no_net: opt.NetOption = False,
     numbers: Annotated[
         bool, typer.Option("--numbers", help="State what elements stand for: calibrates the model on seeded inputs.")
@@ -254,7 +269,7 @@ def asm(
         job = opt.JobOptions(
             model=model, on=on, batch=batch, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache,
             on_unsupported=on_unsupported, lookups=lookups, parameter=parameter, mapping=mapping, search=search,
-            schedule=schedule, net=not no_net,
+            schedule=schedule, platform=platform, net=not no_net,
         ).job()  # fmt: skip
         job = settled(job, say)
         program = with_numbers(job, say) if numbers else build(job, say).program
@@ -290,7 +305,8 @@ def verify(
     parameter: opt.ParameterOption = None,
     mapping: opt.MappingOption = None,
     search: opt.SearchOption = "exhaustive",
-    schedule: opt.ScheduleOption = opt.ScheduleChoice.BEST,
+    schedule: opt.ScheduleOption = "best",
+    platform: opt.PlatformOption = None,
     limit_memory: opt.MemoryOption = None,
 ) -> None:
     """Execute the Program in numbers and hold every layer against the model; exit 1 where they differ."""
@@ -302,6 +318,7 @@ def verify(
         job = opt.JobOptions(
             model=model, on=on, objective=objective, dtype=dtype, set_=set_, no_cache=no_cache, seed=seed,
             lookups=lookups, parameter=parameter, mapping=mapping, search=search, schedule=schedule,
+        platform=platform,
         ).job()  # fmt: skip
         asked = ask(job, layers, interleavings, numbers.value, inputs, against)
         outcome = verified(asked, say)

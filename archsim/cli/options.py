@@ -48,13 +48,6 @@ class FidelityChoice(StrEnum):
     FAST = "fast"
 
 
-class ScheduleChoice(StrEnum):
-    """Whether layers run one by one, or some of them together."""
-
-    LAYERS = "layers"
-    BEST = "best"
-
-
 class RepeatChoice(StrEnum):
     """Whether all is simulated, or of what is equal only a part."""
 
@@ -163,10 +156,19 @@ SearchOption = Annotated[
     str, typer.Option("--search", metavar="NAME", help="How mappings are searched: a name of 'show searches'.")
 ]
 ScheduleOption = Annotated[
-    ScheduleChoice,
+    str,
     typer.Option(
+        "--schedule",
+        metavar="NAME",
         help="layers: one by one; best: layers in a row share passes over tiles where that is expected to be better "
-        "(chips of one core)."
+        "(chips of one core); platform: as the policy of the chip's platform allows; or a name of 'show policies'. "
+        "run also: both, platform against best.",
+    ),
+]
+PlatformOption = Annotated[
+    str | None,
+    typer.Option(
+        "--platform", metavar="NAME", help="One of the chip's platforms. Default: the one that its file names."
     ),
 ]
 NetOption = Annotated[
@@ -208,7 +210,8 @@ class JobOptions:
     refine: int | None = None
     workers: int = 1
     search: str = "exhaustive"
-    schedule: ScheduleChoice = ScheduleChoice.BEST
+    schedule: str = "best"
+    platform: str | None = None
     net: bool = False
 
     def job(self) -> Job:
@@ -226,7 +229,7 @@ class JobOptions:
             batch=self.batch,
             objective=self.objective.value,
             dtype=self.dtype,
-            values=assignments(self.set_ or []),
+            values={**assignments(self.set_ or []), **({"platform": self.platform} if self.platform else {})},
             seed=self.seed,
             on_unsupported=self.on_unsupported.value,
             fidelity=self.fidelity.value if self.fidelity else None,
@@ -238,6 +241,6 @@ class JobOptions:
             refine=self.refine or 0,
             workers=self.workers,
             search=self.search,
-            schedule=self.schedule.value,
+            schedule=self.schedule,
             net=self.net,
         )

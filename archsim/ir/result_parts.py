@@ -107,7 +107,7 @@ class RepeatFacts(TypedDict):
     """How a run was repeated for its steady interval."""
 
     mode: Annotated[str, ResultKey(TEXT, "exact: every run was simulated; steady: only those that differ.")]
-    warm: Annotated[int, ResultKey(COUNT, "Runs, of which the last one counts.")]
+    warm: Annotated[int, ResultKey(COUNT, "Runs before the one that counts.")]
     interval_s: Annotated[float, ResultKey("s", "Time from the end of the last run but one to the end of the last.")]
     simulated: Annotated[int, ResultKey(COUNT, "Runs that were simulated.")]
     difference: NotRequired[
@@ -161,6 +161,7 @@ class Predicted(TypedDict):
     proof: Annotated[str, ResultKey(TEXT, "How far the search went.")]
 
 
+PLATFORM = "platform"  # as the schedule policy of the chip's platform allows
 LAYERS = "layers"  # without groups
 IN_TURN = "in turn"  # layer after layer, each as a network of one layer, with fences between all
 

@@ -121,6 +121,7 @@ def run(
     search: str = "exhaustive",
     net: bool = True,
     schedule: str = "best",
+    platform: str | None = None,
 ) -> RunResult:
     """Map ``model``, simulate it on the chip ``on`` and account for it.
 
@@ -129,7 +130,7 @@ def run(
     'w=int8,a=bf16'; the chip's own if None. ``set``: values by key path, e.g. ``{"dram.channels": 8}``. ``why``:
     also simulate the chip with each of its resources enlarged. ``fidelity``: exact (DRAM by commands, network by flits)
     | fast (measured rates, links); None = as the chip says and is affordable. ``warm``: so many runs one after another,
-    the last of which gives ``throughput_per_s``;
+    before the one that gives ``throughput_per_s``;
     ``repeat``: exact | steady (of equal blocks of layers four are simulated; with ``warm`` equal runs are reused,
     refresh aligned) | auto (steady where that spares half of the layers of a large model, in a single run without a
     mapping file). ``lookups``: as of ``load_model``.
@@ -138,10 +139,12 @@ def run(
     workload file, e.g. ``{"seq": 128}``; of a Workload they were stated when it was loaded. ``search``: the mapping
     search by its name; what it draws follows from ``seed``. ``net``: the mappings that other objectives find are
     simulated too, once, and the best are kept. ``schedule``: layers | best (layers in a row run as groups where that is
-    expected to be better). Raises the children of ArchsimError.
+    expected to be better) | platform (as the policy of the chip's platform allows) | a policy by its name.
+    ``platform``: one of the chip's, in place of the one that its file names. Raises the children of ArchsimError.
     """
     _check_model(model)
-    job = Job(model, on, batch, objective, dtype, set or {}, seed, on_unsupported, lookups=lookups or {})
+    values = {**(set or {}), **({"platform": platform} if platform is not None else {})}
+    job = Job(model, on, batch, objective, dtype, values, seed, on_unsupported, lookups=lookups or {})
     job = replace(job, parameters=dict(parameters or {}))
     job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)
     job = replace(

@@ -21,6 +21,7 @@ from archsim.spec.keys import Derived, Key, SectionOf, StatedSection, TableOf, c
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import Noc, instance, part_of
 from archsim.spec.part import Part, named
+from archsim.spec.platforms import Platform
 
 __all__ = [
     "ROLES",
@@ -122,6 +123,15 @@ class Array(Part):
             "the next fold enters while the one before leaves: fill and drain once a command, not once a fold",
         ),
     ] = False
+    load_rows: Annotated[
+        int,
+        Key(
+            "load_rows",
+            d.count(1, 65536),
+            "rows of the stationary operand that are shifted in a cycle",
+            when=lambda array: array.load_rows != 1,
+        ),
+    ] = 1
     startup_cycles: Annotated[int, cycles("startup", "issue of one command, in cycles of the array's clock")] = 0
     fanouts: Annotated[
         tuple[Fanout, ...],
@@ -214,6 +224,25 @@ class Host(Part):
     launch_ps: Annotated[int, Key("launch", d.whole(units.TIME, "0 s", "1 s"), "latency of one launch")]
     depth: Annotated[int, Key("depth", d.count(1, 1024), "launches in flight", default=1)]
     issue_ps: Annotated[int, Key("issue", d.whole(units.TIME, "0 s", "1 s"), "interval between launches", default=0)]
+    floor_ps: Annotated[
+        int,
+        Key(
+            "floor",
+            d.whole(units.TIME, "0 s", "1 s"),
+            "with `per: kernel`: from the end of a kernel to the first command of the next one",
+            when=lambda host: host.per == "kernel",
+        ),
+    ] = 0
+    per: Annotated[
+        str,
+        Key(
+            "per",
+            d.choice("program", "kernel"),
+            "what the host launches: a Program once, or each kernel (a layer, or layers that run as a group); kernels "
+            "do not overlap",
+            when=lambda host: host.per == "kernel",
+        ),
+    ] = "program"
     link_bytes_per_s: Annotated[
         int,
         Key(
@@ -313,6 +342,9 @@ class Architecture:
     caches: tuple[Cache, ...] = ()
     noc: Noc | None = None
     sources: Mapping[str, str] = field(default_factory=dict)  # key path of every number -> where it comes from
+    platforms: Mapping[str, Platform] = field(default_factory=dict)  # that the file states, by name
+    platform: str = ""  # on which it runs, whose keys its parts have; '' for none
+    base: Architecture | None = field(default=None, repr=False, compare=False)  # the same before its platform
     variant: Variant | None = field(default=None, repr=False, compare=False)  # who made it makes others of it
 
     def replace(self, values: Mapping[str, object]) -> Architecture:

@@ -18,6 +18,7 @@ from archsim.spec.keys import StatedSection, values
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import Noc, OuterNetwork
 from archsim.spec.part import Part
+from archsim.spec.platforms import Platform
 from archsim.spec.sections import PartSection
 from archsim.spec.sources import lookup
 from archsim.spec.topology_facts import TopologyFacts
@@ -43,6 +44,11 @@ def part(resolved: type[P], at: Standing, **more: Any) -> P:
     scope = at.kind if at.kind in ("dram", "host") else "chip"
     usual: dict[str, Any] = {"kind": at.kind, "scope": scope, "copies": at.copies}
     return resolved(**(usual | values(resolved, at.kind, stated) | more))
+
+
+def platform(name: str, section: Any, clock_hz: int) -> Platform:
+    """An entry of ``platforms`` of a chip with that clock."""
+    return Platform(name=name, **values(Platform, "", StatedSection(section, clock_hz, lambda _: "")))
 
 
 def memory(at: Standing) -> Memory:

@@ -6,7 +6,7 @@ stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.keys import Key
 from archsim.spec.network import OuterNetwork
 from archsim.spec.part import Part
+from archsim.spec.platforms import Platform
 
 CanonicalSection = dict[str, Any]
 _LINE = 100  # characters of a mapping or list that goes on one line
@@ -40,9 +41,11 @@ def parts(chip: Architecture) -> list[CanonicalPart]:
     return [CanonicalPart(part.kind, part.name, leaf, _stated(part, hertz)) for part, hertz, leaf in _placed(chip)]
 
 
-def number_paths(stated: Iterable[CanonicalPart]) -> list[str]:
-    """Key paths of every number of the canonical text of a chip with these parts, in its order."""
+def number_paths(stated: Iterable[CanonicalPart], platforms: Mapping[str, Platform]) -> list[str]:
+    """Key paths of every number of the canonical text of a chip with these parts and platforms, in its order."""
     found = ["technology.voltage", "clock"]
+    for name, platform in platforms.items():
+        found += keys.numbers(keys.texts(platform, ""), f"platforms.{name}.")
     for part in stated:
         found += keys.numbers(part.keys, f"{part.name}.")
     return found
@@ -55,6 +58,7 @@ def to_yaml(chip: Architecture, stated: Sequence[CanonicalPart] | None = None) -
     above; ``sources`` says where each number comes from. Comments at the top give the peak rates. ``stated``: its
     ``parts``, where they are at hand.
     """
+    chip = chip.base or chip
     head = "".join(f"# {line}\n" for line in peaks.lines(chip))
     above, hierarchy, below = _document(chip, parts(chip) if stated is None else stated)
     texts = [head, _known_text(above), "hierarchy:\n", *(_known_text([part]) for part in hierarchy)]
@@ -131,6 +135,10 @@ def _document(
         "clock": units.exact(chip.clock_hz, units.FREQUENCY),
         "dtypes": {key: dtype for key, dtype in chip.dtypes.items() if key != "partials"},
     }
+    if chip.platforms:
+        above["platforms"] = {name: keys.text(platform, "") for name, platform in chip.platforms.items()}
+    if chip.platform:
+        above["platform"] = chip.platform
     return above, hierarchy, {"not_modelled": list(chip.not_modelled)} if chip.not_modelled else {}
 
 

@@ -15,6 +15,7 @@ from archsim.spec.dtypes import BITS, ROLES
 from archsim.spec.expand import ArrayFacts, DataflowFacts, dataflow_facts
 from archsim.spec.network import Noc
 from archsim.spec.nodes import FileNode
+from archsim.spec.on_platform import on_platform
 from archsim.spec.problems import Problems
 from archsim.spec.topology_facts import TopologyFacts
 from archsim.spec.tree import check as check_tree
@@ -84,11 +85,13 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
         dtypes={**chip.dtypes.model_dump(), "partials": chip.dtypes.accumulate},
         not_modelled=chip.not_modelled,
         source=chip.source or origins.USER,
+        platforms={name: build.platform(name, section, chip.clock) for name, section in chip.platforms.items()},
+        platform=chip.platform or "",
     )
     parts = canonical.parts(bare)
-    sourced = {path: origins.lookup(stated, path) for path in canonical.number_paths(parts)}
+    sourced = {path: origins.lookup(stated, path) for path in canonical.number_paths(parts, bare.platforms)}
     whole = replace(bare, sources=sourced)
-    return replace(whole, sha256=hashlib.sha256(canonical.to_yaml(whole, parts).encode()).hexdigest())
+    return on_platform(replace(whole, sha256=hashlib.sha256(canonical.to_yaml(whole, parts).encode()).hexdigest()))
 
 
 def _derived(file: File) -> dict[str, str]:

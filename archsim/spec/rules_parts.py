@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 from archsim.base import units
 from archsim.base.errors import ConfigError, nearest
@@ -26,7 +27,7 @@ _CONSTANT_ONLY = tuple(item.key.name for item in keys_of(Memory, "dram") if item
 
 def check(file: File) -> None:
     """Add a problem for every broken rule."""
-    for rule in (_srams, _caches, _drams, _requests, _accumulate, _vectors, _host, _technology):
+    for rule in (_srams, _caches, _drams, _requests, _accumulate, _vectors, _host, _platform, _technology):
         rule(file)
 
 
@@ -182,9 +183,25 @@ def _vectors(file: File) -> None:
 
 def _host(file: File) -> None:
     for part in file.of(schema.HOST):
-        if part.spec.issue > part.spec.launch:
+        if part.spec.per == "program" and part.spec.issue > part.spec.launch:
             most = units.exact(part.spec.launch, units.TIME)
             file.add(part, "issue", f"found {units.shown(part.found('issue'))}; allowed 0 s to {most}, the launch")
+        if part.spec.per == "program" and part.spec.floor:
+            file.add(part, "floor", f"found {units.shown(part.found('floor'))}; allowed 0 s, or with 'per: kernel'")
+
+
+def _platform(file: File) -> None:
+    named: str | None = file.chip.platform
+    known: dict[str, Any] = file.chip.platforms
+    if named is not None and named not in known:
+        allowed = ", ".join(known) or "no platform, since the file states none under 'platforms'"
+        file.problems.add(
+            file.mark("platform"), "platform", f"found '{named}'; allowed {allowed}{nearest(named, known)}"
+        )
+    if any(platform.host.model_fields_set for platform in known.values()) and not any(file.of(schema.HOST)):
+        file.problems.add(
+            file.mark("platforms"), "platforms", "found keys of a host; allowed on a chip with a 'host' part"
+        )
 
 
 def _technology(file: File) -> None:
@@ -201,7 +218,8 @@ def array_facts(file: File, part: DeclaredPart, facts: DataflowFacts, bits: dict
     name = dataflow_name(spec.dataflow, spec.kind)
     dtypes = file.chip.dtypes
     rate = spec.rates.get((dtypes.inputs, dtypes.weights), Fraction(1))
-    sugar = Sugar(name, spec.shape[0], spec.shape[1], rate, spec.weight_double_buffer, spec.fold_overlap)
+    options = spec.weight_double_buffer, spec.fold_overlap, spec.load_rows
+    sugar = Sugar(name, spec.shape[0], spec.shape[1], rate, *options)
     try:
         found = facts(sugar, bits)
     except ConfigError as error:
@@ -219,6 +237,10 @@ def _array_options(file: File, part: DeclaredPart, options: tuple[str, ...]) -> 
     for option in ("weight_double_buffer", "fold_overlap"):
         if getattr(part.spec, option) and option not in options:
             file.add(part, option, f"found true, which has no meaning for dataflow '{name}'; allowed false")
+    if part.spec.load_rows != 1 and "load_rows" not in options:
+        file.add(
+            part, "load_rows", f"found {part.spec.load_rows}, which has no meaning for dataflow '{name}'; allowed 1"
+        )
     skewed = "fold_overlap" in options  # only a dataflow with fill and drain can overlap them
     if (part.spec.kind == "systolic") != skewed:
         other = "systolic" if skewed else "generic"

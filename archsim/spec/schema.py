@@ -18,6 +18,7 @@ from archsim.spec.architecture import Array, Dma, Fanout, Host, RegisterFile, Ve
 from archsim.spec.memories import STORED, Cache, Memory
 from archsim.spec.network import Noc, Phy
 from archsim.spec.part import Part
+from archsim.spec.platforms import Platform, PlatformHost
 from archsim.spec.schema_base import Clock, Dtype, Section, Sourced
 from archsim.spec.sections import InnerSection, PartSection, section
 
@@ -48,6 +49,21 @@ def _dtypes() -> Any:
     return DtypesSection.model_validate({})
 
 
+PLATFORM_HOST = section(
+    "schema.PlatformHost",
+    "`host` of a platform: keys in place of those of the chip's host.",
+    PlatformHost,
+    base=InnerSection,
+)
+PLATFORM = section(
+    "schema.Platform",
+    "An entry of `platforms`: the software that runs the chip. `--platform NAME` takes it.",
+    Platform,
+    base=InnerSection,
+    inner={"PlatformHost": PLATFORM_HOST},
+)
+
+
 class ChipSection(Sourced):
     """Top level of a chip file."""
 
@@ -66,6 +82,12 @@ class ChipSection(Sourced):
     dtypes: DtypesSection = Field(default_factory=_dtypes, description="number format of each tensor role")
     hierarchy: Annotated[list[Any], d.parts()] = Field(
         description="the parts, outermost first, each `- KIND: {...}`; leaves last, siblings in `parallel`"
+    )
+    platforms: dict[Annotated[str, d.name()], PLATFORM] = Field(  # type: ignore[valid-type]
+        {}, description="the software that runs the chip, by name: what `--platform NAME` changes of it"
+    )
+    platform: Annotated[str, d.name("the name of one of `platforms`")] | None = Field(
+        None, description="platform that the chip runs on unless `--platform` says another; none unless stated"
     )
     not_modelled: Annotated[tuple[str, ...], d.texts()] = Field((), description="what the real chip has and this lacks")
 

@@ -10,9 +10,10 @@ from pydantic import BaseModel
 from archsim.base.errors import nearest
 from archsim.spec.nodes import FileNode, Mark
 from archsim.spec.problems import Problems, field_of, keys, submodel
-from archsim.spec.schema import PARTS, PARTS_LATER, ChipSection
+from archsim.spec.schema import PARTS, PARTS_LATER, PLATFORM, ChipSection
 
 PARALLEL = "parallel"
+PLATFORMS = "platforms"
 FIXED = ("schema", "name", "extends", "hierarchy", "source", "sources")
 _DEFAULT_NAMES = ("dma", "host")
 
@@ -107,8 +108,12 @@ def _entry(item: FileNode) -> str:
 
 def known_paths(root: FileNode) -> list[str]:
     """Every key path that ``replace`` and ``--set`` accept on this document, sorted."""
-    paths = [key for key in keys(ChipSection) if key not in FIXED]
+    paths = [key for key in keys(ChipSection) if key not in (*FIXED, PLATFORMS)]
     paths += [f"{key}.{inner}" for key in paths for inner in inner_paths(ChipSection, key)]
+    for name in root.mapping[PLATFORMS].mapping if PLATFORMS in root.mapping else ():
+        own = keys(PLATFORM)
+        own += [f"{key}.{inner}" for key in own for inner in inner_paths(PLATFORM, key)]
+        paths += [f"{PLATFORMS}.{name}.{key}" for key in own]
     for part in placed(root):
         model = PARTS.get(part.kind)
         if model is None or not part.name:

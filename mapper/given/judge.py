@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from archsim.ir.mapping import LayerMapping, Loop
+from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.spec.architecture import Architecture
 from mapper.allocate.rings import wanted
 from mapper.cost.chip_rates import ChipCosts
@@ -19,6 +19,7 @@ from mapper.given.priced import CELL, brought_again, price
 from mapper.given.structure import Fault, faults
 from mapper.problem.constraints import Rules
 from mapper.problem.core_partition import of_core, on_cores, spread_of, unspreadable
+from mapper.problem.prefetched import prefetched
 from mapper.problem.problem import Problem
 
 
@@ -110,6 +111,9 @@ def broken(problem: Problem, mapping: LayerMapping, rules: Rules) -> list[str]:
     ]
     again = brought_again(problem, mapping)
     found += [f"'{name}' comes in more than once" for name in rules.stationary if name in again]
+    begun = next((index for index, node in enumerate(mapping.nodes) if isinstance(node, Loop)), len(mapping.nodes))
+    cut = {node.operand for node in mapping.nodes[begun:] if isinstance(node, Keep)}
+    found += [f"'{name}' is not copied whole first" for name in sorted(prefetched(problem, rules.prefetch) & cut)]
     if rules.units is not None and mapping.unit not in rules.units:
         found.append(f"its unit is '{mapping.unit}'")
     return found

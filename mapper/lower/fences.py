@@ -74,6 +74,13 @@ class Fences:
         """Token that orders ``queue`` after all that ``source`` does up to ``layer``; [] when already known."""
         return [self._token(source, layer, queue)] if self._new(source, layer, queue) else []
 
+    def all_known(self, layer: int, queues: tuple[str, ...]) -> None:
+        """All that ``queues`` do up to ``layer`` has ended before anything else begins in any of them."""
+        for queue in queues:
+            known = self._known.setdefault(queue, {})
+            for source in queues:
+                known[source] = max(known.get(source, -1), layer)
+
     def _new(self, source: str, layer: int, queue: str) -> bool:
         return self._known.setdefault(queue, {}).get(source, -1) < layer
 

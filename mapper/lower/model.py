@@ -37,6 +37,7 @@ from mapper.lower.layer import commands
 from mapper.lower.partials import with_way
 from mapper.lower.program import LoweredGroup, LoweredLayer, assemble, border_items, queue_names
 from mapper.options import Options
+from mapper.policies import catalogue as policies
 from mapper.problem.element_scales import PLAIN, Numbers, of_operands
 from mapper.problem.formats import operand_dtype
 from mapper.problem.operands import OUT, OperandPlan, home_role
@@ -135,7 +136,10 @@ class Lowering:
             )
         )
         fences = self.options.fences
-        program = assemble(self.workload.name, self.architecture, lowered, tensors, outputs, fences)
+        whole_model = policies.restriction(self.options.policy, self.workload, self.architecture).one_kernel
+        program = assemble(
+            self.workload.name, self.architecture, lowered, tensors, outputs, fences, one_kernel=whole_model
+        )  # fmt: skip
         program = replace(program, layers=tuple(layer.name for layer in self.workload.layers))
         whole = ModelMapping(
             self.workload.name,

@@ -82,6 +82,20 @@ class Order:
         named = [self._own.need(layer - 1, name, mine) for name in self.names.values() if name != mine]
         return Waits((*waits.own, *chain.from_iterable(named)), waits.every)
 
+    def ended(self, layer: int, lane: Lane) -> tuple[Token, ...]:
+        """The tokens by which a lane of one queue sees that all that earlier layers do in other lanes has ended; from
+        then on all queues know."""
+        others = [other for other in self.names if other != lane]
+        if self.cores > 1:
+            named = [self._all.need(layer - 1, label(other), label(lane)) for other in others]
+            waits = Waits((), tuple(chain.from_iterable(named)))
+        else:
+            named = [self._own.need(layer - 1, self.names[other], self.names[lane]) for other in others]
+            waits = Waits(tuple(chain.from_iterable(named)))
+        self._own.all_known(layer - 1, tuple(self.names.values()))
+        self._all.all_known(layer - 1, tuple(self._labels))
+        return self.waits(lane, waits, ())[0]
+
     def close_layer(self, layer: int) -> None:
         """End a layer."""
         self._own.close_layer(layer, tuple(self.names.values()))

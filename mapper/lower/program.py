@@ -103,11 +103,14 @@ def assemble(
     tensors: tuple[PlacedTensor, ...],
     outputs: tuple[str, ...],
     fences: LayerFences = "needed",
+    *,
+    one_kernel: bool = False,
 ) -> Program:
-    """The whole Program. ``outputs``: tensors whose completion the host waits for; ``fences``: between groups."""
+    """The whole Program. ``outputs``: tensors whose completion the host waits for; ``fences``: between groups;
+    ``one_kernel``: all groups are one, where the host launches kernels."""
     layers = [layer for group in groups for layer in group.members]
     rings = tuple(ring for group in groups for ring in (*group.rings, *chain(*(made.rings for made in group.members))))
-    builder = _Builder(architecture, _order(architecture, groups, tensors), fences)
+    builder = _Builder(architecture, _order(architecture, groups, tensors), fences, one_kernel=one_kernel)
     builder.launch()
     for index, group in enumerate(groups):
         builder.add(index, group)
@@ -146,8 +149,11 @@ class Fenced(NamedTuple):
 class _Builder:
     """Grows the queues of every core layer by layer."""
 
-    def __init__(self, architecture: Architecture, order: Order, fences: LayerFences) -> None:
+    def __init__(self, architecture: Architecture, order: Order, fences: LayerFences, *, one_kernel: bool) -> None:
         self.architecture, self.order, self.names, self.fences = architecture, order, order.names, fences
+        host = architecture.host
+        self._by_kernel = host is not None and host.per == "kernel"
+        self._one_kernel = one_kernel
         self.bodies: dict[Lane, list[list[Sequence[ProgramNode]]]] = {
             lane: [[] for _ in order.instances(lane)] for lane in self.names
         }
@@ -157,7 +163,7 @@ class _Builder:
 
     def launch(self) -> None:
         """The host rings the doorbell: the load engines start after it, all others follow their data."""
-        if HOST not in self.names:
+        if HOST not in self.names or (self._by_kernel and not self._one_kernel):
             return
         for lane, core in self._queues():
             if lane[0] == "load":
@@ -174,6 +180,9 @@ class _Builder:
             for item in layer.items:
                 if item.lane not in self.names:
                     raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
+        has_own = self._by_kernel and not self._one_kernel and any(member.frame for member in group.members)
+        kernel = group.members[-1].name if has_own else ""
+        ended = self.order.ended(index, HOST) if kernel and index else ()
         fenced = {lane: self._fenced(index, group, lane) for lane in self.names}
         self.order.close_layer(index)
         self.layers.append(group.members[-1].name)
@@ -182,6 +191,22 @@ class _Builder:
                 self._add_alone(lane, group.members[0], of[0])
             else:
                 self._add_passes(lane, group.members, group.passes, of)
+        if kernel:
+            self._launch_kernel(kernel, ended)
+
+    def _launch_kernel(self, name: str, ended: tuple[Token, ...]) -> None:
+        """The host launches a kernel once it sees that the one before it has ended; nothing of it begins before."""
+        signals = []
+        for lane, core in self._queues():
+            body = self.bodies[lane][core]
+            if lane == HOST or not body[-1]:
+                continue
+            token = f"{name}.go>{self.order.queue(lane, core)}"
+            self.launch_tokens.append(token)
+            signals.append(Token(token))
+            body[-1] = [Command(f"{name}.go", "SYNC", "_host", waits=(Token(token),)), *body[-1]]
+        launch = Command(f"{name}.launch", "HOST", "_host", role="host", waits=ended, signals=tuple(signals))
+        self.bodies[HOST][0][-1] = [launch, *self.bodies[HOST][0][-1]]
 
     def _fenced(self, index: int, group: LoweredGroup, lane: Lane) -> list[list[Fenced]]:
         """The commands of each member on a lane, with what they wait for: the first one to run of those that need the
@@ -299,7 +324,9 @@ class _Builder:
     def _ended(self, lane: Lane, core: int, given: Sequence[tuple[Token, ...]]) -> Iterator[ProgramNode]:
         """All that a queue runs, with what it has ``given`` when it is done with each layer."""
         bodies = self.bodies[lane][core]
-        before = 1 if self.launch_tokens and lane[0] in ("host", "load") else 0
+        before = (
+            1 if self.launch_tokens and (self._one_kernel or not self._by_kernel) and lane[0] in ("host", "load") else 0
+        )
         end = before + len(self.layers)
         yield from chain.from_iterable(bodies[:before])
         for layer, nodes, signals in zip(self.layers, bodies[before:end], given, strict=True):

@@ -1,1 +1,1 @@
-"""Schedule policies: what a vendor's compiler or runtime would allow. Begin with ``catalogue``; none is run yet."""
+"""Schedule policies: what a vendor's compiler or library allows of schedules. Begin with ``catalogue``."""

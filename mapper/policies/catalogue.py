@@ -1,13 +1,14 @@
-"""What a schedule policy is: the Protocol of a kind that has its folder already and is not run yet.
+"""What a schedule policy is: what a vendor's compiler or library allows of the schedules that this compiler could make.
 
-A policy says what another compiler or runtime would allow of the schedules that this one could make. Files in the
-folder ``policies`` of a plugin directory are refused by name (``archsim.base.registry``) until policies are run.
+A file of the folder ``policies`` of a plugin directory is found by its name, as those here are. What a policy leaves is
+searched, lowered and simulated as any schedule is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Protocol
 
 from archsim.base import registry
@@ -16,19 +17,25 @@ from archsim.spec.architecture import Architecture
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleRestriction:
-    """What is left of all schedules; as it is by default it restricts nothing.
+class LayerRestriction:
+    """What is left of all schedules of a layer; as it is by default it restricts nothing.
 
-    ``groups``: names of layers that run as one, each layer in one group. ``tiles``: by layer, tile sizes of
-    dims from which the search may choose, any where a layer or dim is not named. ``prefetched``: by layer, operands
-    that are copied whole before the group's first product. ``overlapping``: pairs of engines that may work at one
-    time; None: all.
+    ``units``: names of the units that it may run on (any when empty). ``prefetch``: operands that come in are copied
+    whole before the layer's first product, the largest first, as far as they fit into this share of the memory that
+    the unit reads; None: none has to be.
     """
 
-    groups: tuple[tuple[str, ...], ...] = ()
-    tiles: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
-    prefetched: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    overlapping: tuple[tuple[str, str], ...] | None = None
+    units: tuple[str, ...] = ()
+    prefetch: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRestriction:
+    """What is left of the schedules of a model. ``layers``: by their names; those that are not named are not
+    restricted. ``one_kernel``: the model is launched as one; else each layer is a kernel of its own."""
+
+    layers: Mapping[str, LayerRestriction] = field(default_factory=dict)
+    one_kernel: bool = False
 
 
 class SchedulePolicy(Protocol):
@@ -37,9 +44,24 @@ class SchedulePolicy(Protocol):
     def restrict(self, workload: Workload, chip: Architecture) -> ScheduleRestriction:
         """What the policy leaves of a model's schedules on a chip.
 
-        It never returns a time, bytes or an order that depends on a shape, and names no model: what is left is
-        searched, lowered and simulated as any schedule is.
+        It never returns a time, bytes or an order that depends on a shape, and names no model.
         """
 
 
 KIND = registry.Kind("schedule policy", "mapper.policies", "policies", "restrict", SchedulePolicy)
+
+
+def get(name: str) -> SchedulePolicy:
+    """A policy by its name; raises ConfigError with the names present for another one."""
+    found: SchedulePolicy = registry.load(KIND, name)
+    return found
+
+
+def restriction(name: str, workload: Workload, chip: Architecture) -> ScheduleRestriction:
+    """What a policy leaves of a model's schedules; everything where there is no policy ('')."""
+    return get(name).restrict(workload, chip) if name else ScheduleRestriction()
+
+
+def names() -> tuple[str, ...]:
+    """The policies that there are."""
+    return tuple(registry.modules(KIND))

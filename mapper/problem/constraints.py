@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, combinations
 
@@ -23,7 +24,8 @@ from mapper.problem.problem import Problem
 class Rules:
     """What a search must respect. ``before``: (outer, inner) pairs of dims; ``units``: None = any; ``place``: whose.
 
-    ``spatial``: axis of the array -> dims that may be spread over it; ``unspread``: dims that may not -> their axis.
+    ``spatial``: axis of the array -> dims that may be spread over it; ``unspread``: dims that may not -> their axis;
+    ``prefetch``: share of the units' memory that operands fill which are copied whole first (``prefetched``).
     """
 
     units: tuple[str, ...] | None = None
@@ -32,6 +34,7 @@ class Rules:
     stationary: tuple[str, ...] = ()
     spatial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unspread: Mapping[str, str] = field(default_factory=dict)
+    prefetch: Fraction | None = None
     place: str = ""
 
     def __bool__(self) -> bool:
@@ -41,7 +44,7 @@ class Rules:
     @property
     def temporal(self) -> tuple[str, ...]:
         """Keys of the constraints that speak of loops, tiles and what is kept."""
-        stated = {"order": self.before, "tiles": self.tiles, "stationary": self.stationary}
+        stated = {"order": self.before, "tiles": self.tiles, "stationary": self.stationary, "prefetch": self.prefetch}
         return tuple(key for key, value in stated.items() if value)
 
     def on(self, engine: str) -> Rules:
@@ -49,6 +52,16 @@ class Rules:
         if engine != "array":
             return replace(self, spatial={}, unspread={})
         return replace(self, tiles={**self.tiles, **dict.fromkeys(self.unspread, 1)})
+
+    def under(self, policy: str, units: tuple[str, ...], prefetch: Fraction | None) -> Rules:
+        """These rules with what a schedule policy leaves of a layer's schedules."""
+        if not units and prefetch is None:
+            return self
+        allowed = units or self.units
+        if units and self.units is not None:
+            allowed = tuple(unit for unit in self.units if unit in units)
+        place = " and ".join(filter(None, (self.place, f"policy '{policy}'")))
+        return replace(self, units=allowed or None, prefetch=prefetch, place=place)
 
     def sorted(self, loops: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
         """Loops (dim, tile) in an order that obeys, else as they came."""

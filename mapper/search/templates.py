@@ -15,6 +15,7 @@ from mapper.cost.grid_cost import Cells, Costs
 from mapper.cost.unit_cycles import Work
 from mapper.problem.constraints import FREE, Rules, group_orders, no_order
 from mapper.problem.operands import OperandPlan
+from mapper.problem.prefetched import prefetched
 from mapper.problem.problem import Problem
 from mapper.search.reason import reason
 from mapper.search.space import ORDERS, STRIPED, Cell, Order
@@ -57,13 +58,15 @@ class Space:
     asked: tuple[tuple[Grid, tuple[Order, ...]], ...]
 
     def templates(self) -> list[Template]:
-        """All templates; where filter taps are cut those in which that makes tiles of weights smaller."""
+        """All templates; where filter taps are cut those in which that makes tiles of weights smaller; those in which
+        what is copied whole first stands above all loops."""
+        whole = prefetched(self.problem, self.rules.prefetch)
         return [
             Template(tables, done, order, kept)
             for tables, done, orders in self.grids
             for order in orders
             for kept in tables.depths(order)
-            if tables.grid.variant != TAPS or kept["b"] == len(order)
+            if (tables.grid.variant != TAPS or kept["b"] == len(order)) and not any(kept[name] for name in whole)
         ]
 
     def legal(self, template: Template) -> Cells:

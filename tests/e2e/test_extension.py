@@ -243,11 +243,30 @@ def test_figure(tmp_path: Path) -> None:
     check_figure(tmp_path)
 
 
-def test_schedule_policies_are_refused_by_name(command: Command, home: Path) -> None:
+POLICY = '''"""Operands are copied whole first."""
+
+from fractions import Fraction
+
+from mapper.policies.catalogue import LayerRestriction, ScheduleRestriction
+
+
+def restrict(workload, chip):
+    """All products."""
+    return ScheduleRestriction({layer.name: LayerRestriction(prefetch=Fraction(1)) for layer in workload.layers})
+'''
+
+
+def test_schedule_policy(command: Command, home: Path) -> None:
+    """What a policy leaves is searched and simulated, by its name."""
     (home / "plugins" / "policies").mkdir()
-    (home / "plugins" / "policies" / "whole_operands.py").write_text("def restrict(workload, chip): ...\n")
-    said = command("show", "chips", code=2)
-    assert "whole_operands.py: is a schedule policy" in said and len(said.splitlines()) == 1
+    (home / "plugins" / "policies" / "whole_operands.py").write_text(POLICY)
+    assert "whole_operands" in command("show", "policies")
+    asked = ("run", "gemm", "--on", "edge_npu", "--parameter", "m=512", "--parameter", "k=512", "--parameter", "n=512")
+    cycles = {
+        schedule: json.loads(command(*asked, "--schedule", schedule, "--format", "json"))["cycles_total"]
+        for schedule in ("whole_operands", "best")
+    }
+    assert cycles["best"] < cycles["whole_operands"]
 
 
 @pytest.mark.parametrize(

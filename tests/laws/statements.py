@@ -140,6 +140,14 @@ GROUPS: dict[str, dict[int, str]] = {
             "other two are simulated."
         ),
         57: "A network is never slower than the sum of its layers alone, up to half a per cent.",
+        58: (
+            "What the schedule policy of a platform leaves is among the candidates of the best schedule: best <= "
+            "platform, in simulated cycles."
+        ),
+        59: (
+            "n kernels of work w, launched one by one, with a depth that does not bind: launch + (n-1) max(issue, "
+            "floor + w) + w."
+        ),
         61: "MACs by engine (arrays, vector units, host) sum to the workload's.",
     },
 }

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from archsim.base.errors import ProgramError, SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.check.program import check
-from archsim.ir.program import Command, CommandLoop, LoopEdge, Program
-from archsim.system import simulate
+from archsim.ir.program import Command, CommandLoop, LoopEdge, Program, Semaphore
+from archsim.system import Machine, simulate
 from tests.laws.builders import (
     ARRAY,
     CYCLE,
@@ -213,6 +213,51 @@ def test_law_10_launches(n: int, launch: int, depth: int, data: st.DataObject) -
         issue_ps = data.draw(st.integers(-(-launch // depth), launch)) * CYCLE
         overlapped = launches(n, launch_ps=launch_ps, depth=depth, issue_ps=issue_ps)
         assert overlapped.total_ps == launch_ps + (n - 1) * issue_ps
+
+
+def kernels(count: int, work: int) -> Program:
+    """``count`` kernels of so many cycles of the vector unit, each launched when the one before has ended."""
+    go = Command("launch", "HOST", "_host", waits=tokens("done"), signals=tokens("go"))
+    first = Command("launch", "HOST", "_host", signals=tokens("go"))
+    kernel = vector("work", "t", "t", work, waits=tokens("go"), signals=tokens("done"))
+    end = Command("end", "SYNC", "_host", waits=tokens("done"))
+    return program(
+        queue("host", first, *[go] * (count - 1), end),
+        queue(VECTOR, CommandLoop("i", count, (kernel,))),
+        tensors=(tensor("t", "l1"),),
+        semaphores=(Semaphore("go"), Semaphore("done")),
+    )
+
+
+@EXACT
+@given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
+def test_law_59_kernels(n: int, work: int, launch: int, issue: int, floor: int) -> None:
+    """Law 59: n kernels of work w, per: kernel, any depth of n or more: launch + (n-1) max(issue, floor + w) + w."""
+    timed = {"launch_ps": launch * CYCLE, "issue_ps": issue * CYCLE, "floor_ps": floor * CYCLE}
+    machine = chip(host=host(**timed, depth=n + 1, per="kernel"))
+    found = simulate(kernels(n, work), machine).total_ps
+    assert found == (launch + (n - 1) * max(issue, floor + work) + work) * CYCLE
+
+
+@EXACT
+@given(st.integers(2, 5), st.integers(1, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
+def test_law_59_a_program_again_and_again(runs: int, work: int, launch: int, issue: int, floor: int) -> None:
+    """Law 59: a Program of one kernel, run again and again, has the period max(issue, floor + w), whoever launches
+    the kernels; with one launch under way at a time it is w + max(launch, floor)."""
+    timed = {"launch_ps": launch * CYCLE, "issue_ps": issue * CYCLE, "floor_ps": floor * CYCLE}
+    periods: dict[int, list[int]] = {1: [], 2 * runs: []}
+    for depth, found in periods.items():
+        machine = Machine(kernels(1, work), chip(host=host(**timed, depth=depth, per="kernel")), trace=False)
+        starts: list[int] = []
+
+        def begins(now_ps: int, _: object, starts: list[int] = starts) -> bool:
+            starts.append(now_ps)
+            return len(starts) <= runs
+
+        machine.repeat(begins)
+        found += [end - start for start, end in zip(starts, starts[1:], strict=False)]
+    assert periods[2 * runs] == [(launch + work) * CYCLE, *[max(issue, floor + work) * CYCLE] * (runs - 1)]
+    assert periods[1] == [(launch + work) * CYCLE, *[max(issue, work + max(launch, floor)) * CYCLE] * (runs - 1)]
 
 
 def test_a_matmul_pipeline_is_as_long_as_its_folds() -> None:

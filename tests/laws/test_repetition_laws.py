@@ -75,7 +75,7 @@ def test_the_front_door() -> None:
     warm = ax.run("eye_tracking", "edge_npu", warm=5, repeat="steady").summary
     told = warm["provenance"].pop("repeat")
     assert once["provenance"].pop("repeat") == "exact"
-    assert (told["mode"], told["warm"]) == ("steady", 5) and told["simulated"] <= 5
+    assert (told["mode"], told["warm"]) == ("steady", 5) and told["simulated"] <= 6
     assert warm["throughput_per_s"] == 1 / told["interval_s"]
     assert abs(told["difference"]) < 0.02
     for summary in (once, warm):
@@ -86,7 +86,7 @@ def test_the_front_door() -> None:
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"warm": 1}, "2 or more"),
+        ({"warm": 0}, "1 or more"),
         ({"repeat": "often"}, "exact, steady"),
         ({"warm": 3, "repeat": "often"}, "exact, steady"),
         ({"fidelity": "exakt"}, "exact, fast"),

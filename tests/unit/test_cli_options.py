@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import archsim
 from archsim.base.caches import folder
-from archsim.base.errors import ConfigError, NotBuiltError
+from archsim.base.errors import ConfigError
 from archsim.cli.app import app, main
 from archsim.cli.noc import _links
 from archsim.cli.options import each_of_its_own
@@ -223,7 +223,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         ("run", "m", "--on", "c", "--batch", "0"),
         ("run", "m", "--on", "c", "--objective", "speed"),
         ("run", "m", "--on", "c", "--trace"),
-        ("run", "m", "--on", "c", "--warm", "1"),
+        ("run", "m", "--on", "c", "--warm", "0"),
         ("run", "m", "--on", "c", "--refine", "0"),
         ("run", "m", "--on", "c", "--refine", "4", "-j", "2"),
         ("map", "m", "--on", "c", "-j", "0"),
@@ -254,7 +254,9 @@ def test_bad_usage_exits_2_with_nothing_on_stdout(
         (("run", "x.asm", "--on", "edge_npu", "--batch", "2"), "--batch: the Program x.asm is compiled already"),
         (("report", "no_such_dir"), "archsim run MODEL --on CHIP --out DIR"),
         (("validate", "systolik"), "did you mean 'systolic'"),
-        (("validate", "silicon"), "not built yet"),
+        (("validate", "silicon", "--set", "no_such_set"), "no set 'no_such_set'"),
+        (("validate", "silicon", "--reference", "nowhere"), "needs a directory with sets.json"),
+        (("validate", "systolic", "--set", "mine"), "is an option of the suite silicon"),
         (("show", "chipz"), "did you mean 'chips'"),
         (("show", "topologys"), "did you mean 'topologies'"),
         (("show", "chips", "tpu"), "did you mean"),
@@ -445,8 +447,10 @@ def test_check_reports_every_file_and_exits_2(capsys: pytest.CaptureFixture[str]
     assert "archsim.recipe/1" in err and "'.csv' file" in err
 
 
-def test_suites_know_their_later_siblings() -> None:
-    with pytest.raises(NotBuiltError):
+def test_the_suite_of_sets_is_asked_for_by_itself() -> None:
+    with pytest.raises(
+        ConfigError, match="suite 'silicon' has sets of rows: archsim.lab.validate.silicon.suite runs it"
+    ):
         suites.run("silicon")
 
 

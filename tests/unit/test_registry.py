@@ -10,11 +10,12 @@ from typing import Protocol
 import pytest
 
 from archsim.base import registry
-from archsim.base.errors import ConfigError, NotBuiltError
+from archsim.base.errors import ConfigError
 from archsim.facts.dataflows.catalogue import KIND as DATAFLOWS
 from archsim.facts.dram.catalogue import KIND as STANDARDS
 from archsim.lab.files import show
 from archsim.spec.locate import config_files
+from mapper.policies import catalogue as policies
 from tests.tools.commands import ROOT
 
 STANDARD = "USUAL_CHANNEL = (16, 1024)\ndef dram(speed_mts, width_bits, channels, capacity_bytes): ...\n"
@@ -135,10 +136,10 @@ def test_files_of_the_tree_define_what_their_protocol_asks(folder: str) -> None:
     kind = KINDS[folder]
     for name, file in registry.modules(kind).items():
         registry._check_defined(kind, registry.load(kind, name), Path(file))
-    assert registry.modules(kind) or registry.FOLDERS[folder].refused
+    assert registry.modules(kind)
 
 
-@pytest.mark.parametrize("folder", [folder for folder in PYTHON_FOLDERS if not registry.FOLDERS[folder].refused])
+@pytest.mark.parametrize("folder", PYTHON_FOLDERS)
 def test_an_empty_file_is_told_all_that_it_lacks(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     extension(tmp_path, f"{folder}/hollow.py")
     monkeypatch.setenv(registry.PLUGINS_VARIABLE, str(tmp_path))
@@ -276,10 +277,12 @@ def test_the_trees_own_configs_are_all_read(monkeypatch: pytest.MonkeyPatch) -> 
     registry.check_directories()
 
 
-def test_policies_are_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policies_of_plugins_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     extension(tmp_path, "policies/mine.py", "def restrict(workload, chip): ...\n")
+    extension(tmp_path, "policies/wrong.py", "def restrict(workload): ...\n")
     monkeypatch.setenv(registry.PLUGINS_VARIABLE, str(tmp_path))
-    with pytest.raises(
-        NotBuiltError, match=r"policies/mine\.py: is a schedule policy, and .* runs none yet; take it out"
-    ):
-        registry.check_directories()
+    registry.check_directories()
+    assert policies.names() == ("framework", "mine", "wrong", "xla")
+    assert policies.get("mine") is policies.get("mine")
+    with pytest.raises(ConfigError, match="restrict"):
+        policies.get("wrong")

@@ -151,11 +151,6 @@ def _extensions(folder: str) -> ShownLines:
     return [(name, registry.first_line(kind, name)) for name in registry.modules(kind)]
 
 
-def _policies() -> ShownLines:
-    """None that could be run, with the reason."""
-    return [*_extensions("policies"), ("none yet", registry.FOLDERS["policies"].refused)]
-
-
 def _dataflows() -> ShownLines:
     return [(name, dataflows.get(name).SUMMARY) for name in dataflows.names()]
 
@@ -192,8 +187,7 @@ def _kinds() -> ShownLines:
         kind = defined.get(folder)
         protocol = kind.protocol if kind is not None else None
         where = f"{protocol.__module__}.{protocol.__name__}" if protocol is not None else _SCHEMA_OF[folder]
-        refused = f"; {found.refused}" if found.refused else ""
-        lines.append((found.kind, f"{found.variable}: DIR/{folder}/NAME{found.suffix}, as {where} says{refused}"))
+        lines.append((found.kind, f"{found.variable}: DIR/{folder}/NAME{found.suffix}, as {where} says"))
     return lines
 
 
@@ -231,7 +225,7 @@ _LISTS: Mapping[str, Callable[[], ShownLines]] = {
     "frontends": _front_ends,
     "searches": partial(_extensions, "search"),
     "explore": partial(_extensions, "explore"),
-    "policies": _policies,
+    "policies": partial(_extensions, "policies"),
     "schema": _schemas,
     "schemas": _schemas,
     "kinds": _kinds,

@@ -16,10 +16,12 @@ from archsim.lab.scenario.words import KEYS as SCENARIO_KEYS
 from archsim.lab.scenario.words import SCHEMA as SCENARIO
 from archsim.report.generation.words import KEYS as GENERATION_KEYS
 from archsim.report.generation.words import SCHEMA as GENERATION
+from archsim.spec.architecture import Architecture
+from mapper.policies import catalogue
 
 MOST_DIGITS = 18  # of a whole number
 OBJECTIVES = ("latency", "energy", "edp")
-SCHEDULES = ("layers", "best")
+SCHEDULES = ("layers", "best", "platform")  # or the name of a schedule policy
 
 _ROLES = {
     "w": ("weights",),
@@ -161,10 +163,23 @@ def check_objective(objective: str) -> str:
     return objective
 
 
-def check_schedule(schedule: str) -> str:
-    """``schedule`` itself; raises ConfigError when it is not one of SCHEDULES."""
-    if schedule not in SCHEDULES:
-        raise ConfigError(f"schedule: found '{schedule}'{nearest(schedule, SCHEDULES)}; allowed {', '.join(SCHEDULES)}")
+def policy_of(schedule: str, chip: Architecture) -> str:
+    """The schedule policy that ``schedule`` asks for: that of the chip's platform, or one by its name; '' for none.
+
+    Raises ConfigError where it is none of SCHEDULES and no policy, or the chip has no platform with a policy.
+    """
+    if schedule == "platform":
+        found = chip.platforms[chip.platform].policy if chip.platform else ""
+        if not found:
+            lacks = f"platform '{chip.platform}' states no policy" if chip.platform else "it runs on no platform"
+            allowed = ", ".join((*(name for name in SCHEDULES if name != schedule), *catalogue.names()))
+            raise ConfigError(f"schedule: found 'platform' on chip '{chip.name}', but {lacks}; allowed {allowed}")
+        return found
+    if schedule in SCHEDULES:
+        return ""
+    if schedule not in catalogue.names():
+        known = (*SCHEDULES, *catalogue.names())
+        raise ConfigError(f"schedule: found '{schedule}'{nearest(schedule, known)}; allowed {', '.join(known)}")
     return schedule
 
 

@@ -19,14 +19,15 @@ KIND = "networks"
 class Decisions:
     """The entry of one job."""
 
-    def __init__(self, job: Job, architecture: Architecture, asked: CompileRequest) -> None:
-        """Its key holds what the layers are, not the model's file: a batch, or rows of a trace, make others of it."""
+    def __init__(self, job: Job, architecture: Architecture, asked: CompileRequest, code: str) -> None:
+        """``code``: the module that decides. The key holds what the layers are, not the model's file: a batch, or rows of
+        a trace, make others of it."""
         options, workload = asked.options, asked.workload
         question = [
             workload.layers, sorted(workload.tensors.items()), architecture.sha256,
-            code_sha256((*SOURCES, *MACHINE)), plugins_sha256(),
+            code_sha256((*SOURCES, *MACHINE, code)), plugins_sha256(),
             job.objective, job.fidelity, job.repeat, sorted((options.dtypes or {}).items()),
-            sorted(options.numbers.items()), options.schedule,
+            sorted(options.numbers.items()), options.schedule, options.policy,
         ]  # fmt: skip
         self._file = SealedFile(folder(), KIND, digest(question)[:32], "what was kept of a network")
 

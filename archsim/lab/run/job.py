@@ -14,7 +14,7 @@ from archsim.ir.activity import to_cycles
 from archsim.ir.check.mapping import check_mapping
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
-from archsim.ir.result_parts import IN_TURN, LAYERS, RunOptions
+from archsim.ir.result_parts import IN_TURN, LAYERS, PLATFORM, RunOptions
 from archsim.ir.workload import Workload
 from archsim.lab.kit import options
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
@@ -40,7 +40,12 @@ Progress = Callable[[str], None]
 ASM = ".asm"
 _MOST_KEPT = 0.5  # of the layers, where equal blocks are left out without being asked for
 _LEAST_LEFT_OUT = 10**9  # multiply-accumulates
+_NETTED = ("layers", "best")  # schedules of which what other objectives find is simulated too
 FLAGS = {"parameters": "parameter"}  # of fields whose option is called otherwise
+
+
+class BlocksApartError(ConfigError):
+    """Equal blocks of layers are asked to be repeated, and run otherwise."""
 
 
 def quiet(_: str) -> None:
@@ -51,16 +56,16 @@ def quiet(_: str) -> None:
 class Job:
     """``model`` and ``chip`` by name, path or object; ``values``: chip keys to set; ``dtype`` as typed; ``batch`` None
     = as the model states, 1 where it leaves it open; ``numbers``: (scale, zero) of tensors; ``fidelity`` of DRAM and
-    network, None = the chip's as far as it is affordable; ``warm``: runs, of which the last gives the throughput;
+    network, None = the chip's as far as it is affordable; ``warm``: runs before the one that gives the throughput;
     ``repeat``: exact, or steady: equal ones of these runs (see repetition), without ``warm`` equal blocks of
     layers (see replay_blocks), are not simulated again, or auto: steady where that spares half of the layers of a
     single run, of which many MACs, and no mapping file is stated; ``lookups``: access patterns of nodes that look
     rows up, by name; ``parameters``: of the model, by name; ``mapping``: a mapping file whose layers are taken
     instead of searched; ``refine``: candidates of each layer that the simulator may rank (0: the analytic best is
     taken); ``workers``: processes that search; ``search``: the mapping search by its name, which draws by
-    ``seed``; ``schedule``: layers, or best, which has groups of them too; ``net``: what other objectives find is
-    simulated too, and the best is kept (``archsim.lab.run.net``); ``kept``: whose mappings are taken, where those
-    of the objective are not: another one's, or ``in turn``.
+    ``seed``; ``schedule``: layers, best, which has groups of them too, platform or a schedule policy by its name;
+    ``net``: what other objectives find is simulated too, and the best is kept (``archsim.lab.run.net``); ``kept``:
+    whose mappings are taken, where those of the objective are not: another one's, or ``in turn``.
     """
 
     model: ModelLike
@@ -99,7 +104,9 @@ class Job:
     def has_net(self) -> bool:
         """Whether what other objectives find is simulated too: not where a file or a search is stated, or the simulator
         ranks."""
-        stated = self.is_program or self.mapping is not None or self.search != Job.search
+        stated = (
+            self.is_program or self.mapping is not None or self.search != Job.search or self.schedule not in _NETTED
+        )
         return self.net and not stated and not self.refine
 
     @property
@@ -179,7 +186,7 @@ def compiled(job: Job, architecture: Architecture, asked: CompileRequest) -> Bui
     mapping = lengthened(found.mapping, left_out)
     if mapping is None:
         if job.repeat == "steady":
-            raise ConfigError(
+            raise BlocksApartError(
                 "--repeat steady: groups of layers tell equal blocks apart; allowed with --schedule layers, or with "
                 "--repeat exact"
             )
@@ -240,12 +247,14 @@ def _check(mapping: ModelMapping, workload: Workload, architecture: Architecture
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """What the compiler is asked; ``strangers``: what a mapping file was made for, where that is something else."""
+    """What the compiler is asked; ``strangers``: what a mapping file was made for, where that is something else;
+    ``policy``: of the chip's platform."""
 
     workload: Workload
     options: Options
     strangers: tuple[str, ...] = ()
     mapping_sha256: str = ""
+    policy: str = ""
 
     def keeping(self, mapping: ModelMapping) -> CompileRequest:
         """The same with every layer and placement of a mapping stated, but for layers of the host, which have none."""
@@ -262,6 +271,8 @@ class CompileRequest:
             return replace(self, options=replace(self.options, fences="all"))
         if kept == LAYERS:
             return replace(self, options=replace(self.options, schedule=LAYERS))
+        if kept == PLATFORM:
+            return replace(self, options=replace(self.options, schedule=LAYERS, policy=self.policy))
         return replace(self, options=replace(self.options, objective=kept)) if kept else self
 
     def without(self, left_out: Sequence[LeftOut]) -> CompileRequest:
@@ -288,7 +299,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
     from mapper.compile import Options, formatted, resolve_dtypes
 
     objective, dtypes = options.check_objective(job.objective), options.parse_dtypes(job.dtype)
-    options.check_schedule(job.schedule)
+    policy = options.policy_of(job.schedule, architecture)
     _check_mappable(job, architecture)
     say("reading the model")
     workload = formatted(load_workload(job), architecture, dtypes)
@@ -297,10 +308,11 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
     asked = Options(
         objective, dtypes, folder(), outer_rates(architecture), network_shares(architecture), numbers=job.numbers,
         workers=job.workers, refine=job.refine, simulate=_alone(job, architecture, say) if job.refine else None,
-        search=job.search, seed=str(job.seed), schedule=job.schedule,
+        search=job.search, seed=str(job.seed), schedule=LAYERS if policy else job.schedule, policy=policy,
     )  # fmt: skip
     if job.mapping is None:
-        return CompileRequest(workload, asked).by(job.kept)
+        platform = architecture.platforms.get(architecture.platform)
+        return CompileRequest(workload, asked, policy=platform.policy if platform is not None else "").by(job.kept)
     from archsim.lab.run import mapping_file
 
     pinned = mapping_file.load(job.mapping)

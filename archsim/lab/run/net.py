@@ -14,11 +14,21 @@ from dataclasses import dataclass, replace
 
 from archsim.ir.activity import to_cycles
 from archsim.ir.result import Result
-from archsim.ir.result_parts import IN_TURN, LAYERS, Net, Tried
+from archsim.ir.result_parts import IN_TURN, LAYERS, PLATFORM, Net, Tried
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
 from archsim.lab.run.decisions import Decisions
 from archsim.lab.run.fidelity import affordable
-from archsim.lab.run.job import BuiltJob, CompileRequest, Job, Progress, compiled, load_chip, prepare, quiet
+from archsim.lab.run.job import (
+    BlocksApartError,
+    BuiltJob,
+    CompileRequest,
+    Job,
+    Progress,
+    compiled,
+    load_chip,
+    prepare,
+    quiet,
+)
 from archsim.lab.run.simulation import simulated
 from archsim.sim.critical import HOST, critical_cycles, critical_path
 from archsim.spec.architecture import Architecture
@@ -40,7 +50,7 @@ def caught(job: Job, say: Progress = quiet) -> Caught:
     """The best network of a job whose mappings are searched; raises as ``build`` and ``simulated``."""
     architecture = load_chip(job)
     asked = prepare(job, architecture, say)
-    decisions = Decisions(job, architecture, asked)
+    decisions = Decisions(job, architecture, asked, __name__)
     known = decisions.read()
     if known is not None:
         return Caught(known["kept"], compiled(job, architecture, asked.by(known["kept"])), known)
@@ -80,7 +90,8 @@ class _Trial:
         self._known: list[tuple[object, Tried]] = []
 
     def best(self) -> Caught:
-        """The best of all; that of the job's own objective unless another is better by more than ``BAND``."""
+        """The best of all; that of the job's own objective unless another is better by more than ``BAND``, or the
+        platform's schedule at all."""
         from mapper.options import OBJECTIVES
 
         own = self.job.objective
@@ -88,6 +99,8 @@ class _Trial:
             self._try(name)
         if self.asked.options.schedule != LAYERS:
             self._try(LAYERS)
+            if self._has_policy:
+                self._try(PLATFORM)
         alone = alone_cycles(self.job, self.architecture, self.asked, self.say)
         if own == "latency" and self._is_worse(self._kept[2].cycles_total, alone):
             self._try(IN_TURN)
@@ -96,13 +109,24 @@ class _Trial:
         return Caught(kept, built, net, result)
 
     @property
+    def _has_policy(self) -> bool:
+        """Whether the platform of the chip has a schedule policy."""
+        return bool(self.asked.policy)
+
+    @property
     def _kept(self) -> tuple[str, BuiltJob, Result]:
         assert self._best is not None
         return self._best
 
     def _try(self, name: str) -> None:
-        """Simulate what an objective chose, unless it is what was tried already."""
-        built = compiled(self.job, self.architecture, self.asked.by(name))
+        """Simulate what an objective chose, unless it is what was tried already, or blocks of layers that another one
+        chose cannot be repeated as the job asks."""
+        try:
+            built = compiled(self.job, self.architecture, self.asked.by(name))
+        except BlocksApartError:
+            if self._best is None:
+                raise
+            return
         assert built.mapping is not None
         shown = [(layer.unit, layer.nodes, layer.resident) for layer in built.mapping.layers]
         content = shown, built.mapping.placements, built.mapping.fences, built.mapping.groups
@@ -113,15 +137,17 @@ class _Trial:
         result = simulated(self.job, built, self.say)
         self.tried[name] = {"cycles": result.cycles_total, "energy_j": result.energy_j}
         self._known.append((content, self.tried[name]))
-        objective = self.job.objective
-        if self._best is None or self._is_worse(figures(objective, self._kept[2])[0], figures(objective, result)[0]):
+        objective, is_slack = self.job.objective, name != PLATFORM
+        if self._best is None or self._is_worse(
+            figures(objective, self._kept[2])[0], figures(objective, result)[0], is_slack=is_slack
+        ):
             self._best = name, built, result
 
     @staticmethod
-    def _is_worse(figure: float, other: float) -> bool:
+    def _is_worse(figure: float, other: float, *, is_slack: bool = True) -> bool:
         from mapper.search.ties import BAND
 
-        return figure > other * (1 + BAND)
+        return figure > other * (1 + BAND if is_slack else 1)
 
 
 def alone_cycles(job: Job, architecture: Architecture, asked: CompileRequest, say: Progress = quiet) -> int:

@@ -11,6 +11,7 @@ from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program
 from archsim.ir.result import Result
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
+from archsim.lab.run.computed_pairs import computed_pairs
 from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import BuiltJob, Job, Progress, quiet
 from archsim.lab.run.memory_map import memory_map
@@ -25,7 +26,6 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
     """Check and simulate the Program, and account for what it did."""
     from archsim.ir.check.program import check
     from archsim.lab.run.account import assemble
-    from archsim.lab.run.computed_pairs import computed_pairs
     from archsim.lab.run.least_of_network import least_of
     from archsim.repetition import check_choice
     from archsim.system import simulate
@@ -79,5 +79,5 @@ def _repeated(job: Job, program: Program, architecture: Architecture, say: Progr
 
     if job.warm is None:
         return None
-    say(f"simulating {job.warm} runs")
-    return repeat(program, architecture, job.warm, "steady" if job.repeat == "steady" else "exact")
+    say(f"simulating {job.warm + 1} runs")
+    return repeat(program, architecture, job.warm + 1, "steady" if job.repeat == "steady" else "exact")

@@ -1,0 +1,73 @@
+"""Platforms: the software that runs a chip (a framework, a library, a compiler), and what it changes of the chip.
+
+A chip file states the silicon, and under ``platforms`` what each platform makes of it: how its host launches kernels,
+which clock it sustains, and by which schedule policy its compiler works. ``archsim.spec.on_platform`` makes of a chip
+the one that its platform runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Annotated, Any
+
+from archsim.base import units
+from archsim.spec import value_domains as d
+from archsim.spec.keys import Key, SectionOf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformHost:
+    """Keys of the host in place of the chip's; None: as the chip has it."""
+
+    launch_ps: Annotated[int | None, Key("launch", d.whole(units.TIME, "0 s", "1 s"), "latency of one launch")] = None
+    depth: Annotated[int | None, Key("depth", d.count(1, 1024), "launches in flight")] = None
+    issue_ps: Annotated[int | None, Key("issue", d.whole(units.TIME, "0 s", "1 s"), "interval between launches")] = None
+    floor_ps: Annotated[
+        int | None,
+        Key("floor", d.whole(units.TIME, "0 s", "1 s"), "from the end of a kernel to the next one's first command"),
+    ] = None
+    per: Annotated[str | None, Key("per", d.choice("program", "kernel"), "what the host launches")] = None
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The fields that are stated, as ``Host`` calls them."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Platform:
+    """What a platform changes of a chip. ``policy``: the schedule policy of its compiler; '' for none."""
+
+    name: str
+    policy: Annotated[
+        str,
+        Key(
+            "policy",
+            d.name("the name of a schedule policy"),
+            "what `--schedule platform` allows of schedules",
+            write=lambda name, _: name or None,
+        ),
+    ] = ""
+    host: Annotated[
+        PlatformHost, Key("host", SectionOf("PlatformHost", PlatformHost), "keys of the host in place of the chip's")
+    ] = PlatformHost()
+    clock_share: Annotated[
+        Fraction,
+        Key(
+            "clock_share",
+            d.ratio("1/100", "1"),
+            "share of the chip's clock that is sustained; DRAM, links, the host and parts with a clock of their own "
+            "keep theirs",
+        ),
+    ] = Fraction(1)
+    prefetch: Annotated[
+        Fraction | None,
+        Key(
+            "prefetch",
+            d.ratio("0", "1"),
+            "for policies that copy operands whole before a product begins: the share of the innermost memory that "
+            "they may fill",
+        ),
+    ] = None

@@ -1,0 +1,120 @@
+"""Schedule policies: what they leave of schedules, how that is searched, judged and lowered, and kernels."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from archsim.base.errors import ConfigError
+from archsim.ir.mapping import Keep, LayerMapping, Loop
+from archsim.lab.api import load_model
+from archsim.lab.run.job import BuiltJob, Job, build
+from archsim.spec.load import load
+from archsim.system import simulate
+from mapper.given.judge import broken
+from mapper.layers import Layers
+from mapper.options import Options, resolve_dtypes
+from mapper.policies import catalogue
+from mapper.problem.prefetched import prefetched, whole_bytes
+
+CHIP = "tpu_v6e"
+US = 10**6
+LARGE = {"m": 8192, "n": 1024, "k": 5120}  # 84 MB of inputs and 10 MB of weights
+
+
+def built(model: str = "gemm", chip: str = CHIP, schedule: str = "platform", **parameters: int) -> BuiltJob:
+    """A workload on a chip's platform."""
+    return build(Job(model, chip, parameters=parameters, schedule=schedule))
+
+
+def kept_first(mapping: LayerMapping) -> set[str]:
+    """Operands whose tiles are kept above all loops."""
+    begun = next((index for index, node in enumerate(mapping.nodes) if isinstance(node, Loop)), len(mapping.nodes))
+    return {node.operand for node in mapping.nodes[:begun] if isinstance(node, Keep)}
+
+
+def mapping_of(found: BuiltJob) -> LayerMapping:
+    """The mapping of its only layer."""
+    assert found.mapping is not None
+    (only,) = found.mapping.layers
+    return only
+
+
+def test_the_policies_that_there_are() -> None:
+    assert catalogue.names() == ("framework", "xla")
+    with pytest.raises(ConfigError, match="did you mean 'xla'"):
+        catalogue.get("xlaa")
+
+
+def test_xla_copies_whole_what_fits() -> None:
+    """Both operands of a small product; of a large one the larger, while the other one and the result stream."""
+    assert {"a", "b"} <= kept_first(mapping_of(built(m=512, n=1024, k=1024)))
+    assert {"a", "b"} & kept_first(mapping_of(built(**LARGE))) == {"a", "b"}
+    assert {"a", "b"} & kept_first(mapping_of(built(**(LARGE | {"n": 8192})))) == {"a"}
+    assert not {"a", "b"} & kept_first(mapping_of(built(m=16384, n=16384, k=8192)))
+
+
+def test_nothing_is_computed_before_what_is_copied_first_is_there() -> None:
+    """In the machine: the first product starts when the last byte of both operands has come."""
+    found = built(m=512, n=1024, k=1024)
+    activity = simulate(found.program, found.architecture)
+    loads = [row for row in activity.records["core[0].load"] if row.end_ps > row.start_ps]
+    first = next(row for row in activity.records["core[0].array"] if row.macs)
+    assert first.start_ps >= max(row.end_ps for row in loads)
+    other = built(m=512, n=8192, k=1024, schedule="best")
+    activity = simulate(other.program, other.architecture)
+    first = next(row for row in activity.records["core[0].array"] if row.macs)
+    assert first.start_ps < max(row.end_ps for row in activity.records["core[0].load"])
+
+
+def test_a_product_of_one_row_runs_on_the_vector_unit() -> None:
+    assert mapping_of(built(m=1, n=2048, k=1024)).unit == "vpu"
+    assert mapping_of(built(m=2, n=2048, k=1024)).unit == "mxu"
+
+
+def test_what_is_prefetched_fills_the_share_that_the_platform_states() -> None:
+    """The largest operands first, as far as they fit; without a share none."""
+    chip = load(CHIP)
+    workload = load_model("gemm", parameters=LARGE)
+    layers = Layers(workload, chip, resolve_dtypes(chip, {}), Options(policy="xla"))
+    problem = layers.problem(0, layers.residency(frozenset()), "array")
+    sizes = {plan.name: whole_bytes(problem, plan) for plan in problem.operands if plan.name in ("a", "b")}
+    assert sizes == {"a": 2 * 8192 * 5120, "b": 2 * 5120 * 1024}
+    room = problem.capacity["vmem"]
+    assert prefetched(problem, None) == frozenset()
+    assert prefetched(problem, Fraction(sizes["a"], room)) == {"a"}
+    assert prefetched(problem, Fraction(sizes["a"] - 1, room)) == {"b"}
+    assert prefetched(problem, Fraction(sizes["a"] + sizes["b"], room)) == {"a", "b"}
+
+
+def test_a_mapping_that_breaks_the_policy_is_told() -> None:
+    """What a cache has kept, and a file states, is judged by what the policy leaves."""
+    chip = load(CHIP)
+    workload = load_model("gemm", parameters=LARGE)
+    layers = Layers(workload, chip, resolve_dtypes(chip, {}), Options(policy="xla"))
+    rules = layers.rules["gemm"]
+    problem = layers.problem(0, layers.residency(frozenset()), "array")
+    free = mapping_of(built(schedule="layers", **LARGE))
+    assert free.unit == "mxu" and kept_first(free) != {"a", "b"}
+    assert any("is not copied whole first" in text for text in broken(problem, free, rules))
+    assert broken(problem, mapping_of(built(**LARGE)), rules) == []
+    assert rules.place == "policy 'xla'"
+
+
+@pytest.mark.parametrize(("schedule", "launches"), [("layers", 2), ("framework", 2), ("xla", 1)])
+def test_each_layer_is_a_kernel_unless_the_policy_makes_them_one(schedule: str, launches: int) -> None:
+    """A kernel begins when the one before has ended, and the floor has passed; in one kernel nothing waits for that."""
+    found = built("ffn_erf", schedule=schedule, tokens=64)
+    activity = simulate(found.program, found.architecture)
+    rows = [row for name, of in activity.records.items() if name != "host" for row in of if row.end_ps > row.start_ps]
+    spans = {
+        layer: (
+            min(row.start_ps for row in rows if row.layer == layer),
+            max(row.end_ps for row in rows if row.layer == layer),
+        )
+        for layer in ("expand", "contract")
+    }
+    assert activity.counts["_host", "host", "launches"] == launches
+    gap = spans["contract"][0] - spans["expand"][1]
+    assert gap >= 1.6 * US if launches > 1 else gap < 0
