@@ -20,8 +20,8 @@ class Decisions:
     """The entry of one job."""
 
     def __init__(self, job: Job, architecture: Architecture, asked: CompileRequest, code: str) -> None:
-        """``code``: the module that decides. The key holds what the layers are, not the model's file: a batch, or rows of
-        a trace, make others of it."""
+        """``code``: the module that decides. The key holds what the layers are, not the model's file: a batch, or rows
+        of a trace, make others of it."""
         options, workload = asked.options, asked.workload
         question = [
             workload.layers, sorted(workload.tensors.items()), architecture.sha256,
