@@ -121,6 +121,21 @@ def test_a_run_moves_hardly_more_where_all_has_room(model: str) -> None:
     assert found["compulsory_bytes"] <= moved_bytes < 1.03 * found["compulsory_bytes"]
 
 
+def test_a_product_is_bound_by_its_engines_or_by_its_bytes() -> None:
+    """Of 512 x 512 x 512 a part goes to the lanes, so that array (1,024 products a cycle) and vector unit (64, and as
+    many results drained) end together; of one row of 2,048 all bytes come at 51.2 a cycle. Both are launched first."""
+    launch, products, results = 2_000, 512**3, 512**2
+    on_array, in_lanes, drained = products / 1_024, products / 64, results / 64
+    share = (on_array - drained) / (on_array - drained + in_lanes)
+    for sizes, cycles in (
+        ({"m": 512, "n": 512, "k": 512}, launch + on_array * (1 - share)),
+        ({"m": 1, "n": 2_048, "k": 2_048}, launch + (2_048 * 2_048 + 2 * 2_048) / 51.2),
+    ):
+        found = least_of(build(Job("gemm", "edge_npu", parameters=sizes)))
+        assert found is not None
+        assert found.cycles == pytest.approx(cycles, rel=1e-3)
+
+
 def test_a_program_given_as_text_has_no_bound(tmp_path: Path) -> None:
     found = ax.run(Path("tests/golden/program.asm"), "tests/golden/chip.yaml").summary
     assert found["network_bound_cycles"] is None and found["gap"] is None and found["compulsory_bytes"] is None

@@ -66,7 +66,7 @@ def test_the_table_reads_as_sentences(tmp_path: Path) -> None:
     path = tmp_path / "model.yaml"
     path.write_text(BOTTLENECK)
     text = to_table(explained(Job(path, "edge_npu"), "expand").to_json())
-    assert "In the network 3 layers run together, expand to project: passes over p in tiles of" in text
+    assert "By its forecasts the search runs 3 layers together, expand to project: passes over p in tiles of" in text
     assert "cut behind depthwise" in text and "one by one" in text
     assert "With l1 twice as large it would be the same." in text
     alone = to_table(explained(Job("hand_tracking", "edge_npu", values={"l1.size": "2MiB"}), "block4").to_json())

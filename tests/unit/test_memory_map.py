@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import archsim
+from archsim.ir.program import Ring
 from archsim.lab.run.job import Job, build
-from archsim.lab.run.memory_map import memory_map
+from archsim.lab.run.memory_map import _layer_of, _side_by_side, memory_map
 from archsim.report.charts.addresses import addresses as drawn
 from archsim.report.run.html import render
 
@@ -72,3 +73,18 @@ def test_a_program_and_a_network_without_some_blocks_have_none(tmp_path: Path) -
     assert "memory_map" not in archsim.run("tests/golden/program.asm", "tests/golden/chip.yaml").summary["details"]
     job = Job("bert_base", "edge_npu", parameters={"seq": 64}, repeat="steady")
     assert memory_map(build(job)) == {}
+
+
+def test_what_lies_side_by_side_is_one_stretch() -> None:
+    """A gap parts it, and what overlaps or touches does not."""
+    rings = [
+        Ring("y@a", "l1", base, size, 1, "inputs", "int8", "load", ())
+        for base, size in ((0, 16), (16, 8), (20, 8), (32, 4))
+    ]
+    assert list(_side_by_side(rings)) == [(0, 28), (32, 4)]
+
+
+def test_a_layer_may_be_called_as_rings_are() -> None:
+    """The operand stands behind its name, and may be a stage of one."""
+    assert _layer_of("y@1@a", {"y", "y@1"}) == "y@1"
+    assert _layer_of("y@a@l2", {"y"}) == "y"

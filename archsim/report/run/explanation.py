@@ -13,6 +13,7 @@ from archsim.report.kit.table_terminal import text
 
 ExplanationSummary = Mapping[str, Any]  # archsim.explain/1
 UNITS = {"energy": " pJ", "cycles x energy": " cycles pJ"}
+KEPT = "A run may keep another choice, where simulating both shows that it is better: `map` tells which."
 
 
 def to_json(told: ExplanationSummary) -> str:
@@ -120,16 +121,17 @@ def grouped(group: ExplanationSummary) -> ReportTable:
         )
         for name, now, before in rows
     ]
-    return ReportTable(_heading(group), columns, cells, below=(*below, _larger(group)), media=(TERMINAL,))
+    return ReportTable(_heading(group), columns, cells, below=(*below, _larger(group), KEPT), media=(TERMINAL,))
 
 
 def _heading(group: ExplanationSummary) -> str:
     layers = group["layers"]
     if len(layers) == 1:
-        return f"In the network {layers[0]} runs by itself"
+        return f"By its forecasts the search runs {layers[0]} by itself"
     loops = " and ".join(f"{dim} in tiles of {tile}" for dim, tile in group["loops"].items())
     return (
-        f"In the network {counted(len(layers), 'layer')} run together, {layers[0]} to {layers[-1]}: passes over {loops}"
+        f"By its forecasts the search runs {counted(len(layers), 'layer')} together, {layers[0]} to {layers[-1]}: "
+        f"passes over {loops}"
     )
 
 
