@@ -48,7 +48,7 @@ class HostRuntime:
             raise ProgramError(f"{step.where}: the host cannot run {command.op}; it runs HOST, SETUP and SYNC")
         self._count(step)
         if spec.per == "kernel" and not (command.flops or command.nbytes):
-            return self._kernel(start_ps)
+            return self._kernel(start_ps, command.function)
         launched_ps = max(start_ps + spec.launch_ps, last_end_ps)
         end_ps = self.clock.at_or_after(launched_ps + spec.work_ps(command.flops, command.nbytes))
         self._ends.append(end_ps)
@@ -57,17 +57,17 @@ class HostRuntime:
             free_ps = max(free_ps, self._ends[0])
         return PipelinedCommand(end_ps, self.clock.at_or_after(free_ps))
 
-    def _kernel(self, ended_ps: int) -> PipelinedCommand:
-        """Launch a kernel; the one before it, if there is one, has ``ended_ps``."""
+    def _kernel(self, ended_ps: int, operator: str) -> PipelinedCommand:
+        """Launch a kernel that does ``operator``; the one before it, if there is one, has ``ended_ps``."""
         spec, begins_ps, issued_ps = self._spec, ended_ps, 0
         if self._issued_ps is not None:
             self._ends.append(ended_ps)
-            issued_ps = self._issued_ps + spec.issue_ps
-            begins_ps += spec.floor_ps
+            issued_ps = self._issued_ps + spec.time_ps("issue", operator)
+            begins_ps += spec.time_ps("floor", operator)
         if len(self._ends) == spec.depth:
             issued_ps = max(issued_ps, self._ends[0])
         self._issued_ps = issued_ps
-        begins_ps = self.clock.at_or_after(max(begins_ps, issued_ps + spec.launch_ps))
+        begins_ps = self.clock.at_or_after(max(begins_ps, issued_ps + spec.time_ps("launch", operator)))
         return PipelinedCommand(begins_ps, begins_ps)
 
     def entry(self, at_ps: int) -> bytes:

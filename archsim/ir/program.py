@@ -182,7 +182,7 @@ class Command:
     states: exp, divide, sqrt, ...), ``dtypes`` (lane dtype,), ``guards``: the points that a reduction takes in.
     Elements = product of extents. ``mac`` multiplies in0 by in1 and adds up into out, from in2 (or 0) where ``fresh``
     holds.
-    HOST: ``flops``, ``nbytes``. SETUP: ``nbytes``.
+    HOST: ``flops``, ``nbytes``; a launch of a kernel may name its operator in ``functions``. SETUP: ``nbytes``.
     MOVE: ``fill`` for clipped indices, in steps above the destination's zero (a move without reads fills it all),
     ``combine`` '' | 'add' | 'max', ``retains`` (see Ring).
     GATHER: ``index`` says which rows of the tensor ``src`` go to ``dst``; SCATTER: which rows of ``dst`` are written

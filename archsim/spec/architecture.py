@@ -260,6 +260,15 @@ class Host(Part):
         ),
     ]
 
+    by_operator: Mapping[str, d.ByOperator] = field(default_factory=dict)  # of a platform: times by key and operator
+
+    def time_ps(self, key: str, operator: str) -> int:
+        """``launch``, ``issue`` or ``floor`` of a kernel that does ``operator``."""
+        if key in self.by_operator:
+            return self.by_operator[key].of(operator)
+        found: int = getattr(self, f"{key}_ps")
+        return found
+
     def work_ps(self, flops: int, size_bytes: int) -> int:
         """A layer's time on the host beside its launch: ceil of the link's and the processor's, without rounding
         either."""

@@ -45,6 +45,11 @@ def listed(items: Json, least: int = 0, most: int | None = None) -> Json:
     return {"type": "array", "items": items, **bounds}
 
 
+def table(values: Json) -> Json:
+    """A mapping of words to equal forms."""
+    return {"type": "object", "additionalProperties": values}
+
+
 def any_of(*forms: Json) -> Json:
     """One of several forms."""
     return {"anyOf": [*forms]}

@@ -7,33 +7,45 @@ the one that its platform runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
 from archsim.base import units
 from archsim.spec import value_domains as d
 from archsim.spec.keys import Key, SectionOf
+from archsim.spec.value_domains import ByOperator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformHost:
     """Keys of the host in place of the chip's; None: as the chip has it."""
 
-    launch_ps: Annotated[int | None, Key("launch", d.whole(units.TIME, "0 s", "1 s"), "latency of one launch")] = None
+    launch: Annotated[
+        ByOperator | None, Key("launch", d.time_by_operator("0 s", "1 s"), "latency of one launch")
+    ] = None
     depth: Annotated[int | None, Key("depth", d.count(1, 1024), "launches in flight")] = None
-    issue_ps: Annotated[int | None, Key("issue", d.whole(units.TIME, "0 s", "1 s"), "interval between launches")] = None
-    floor_ps: Annotated[
-        int | None,
-        Key("floor", d.whole(units.TIME, "0 s", "1 s"), "from the end of a kernel to the next one's first command"),
+    issue: Annotated[
+        ByOperator | None, Key("issue", d.time_by_operator("0 s", "1 s"), "interval between launches")
+    ] = None
+    floor: Annotated[
+        ByOperator | None,
+        Key("floor", d.time_by_operator("0 s", "1 s"), "from the end of a kernel to the next one's first command"),
     ] = None
     per: Annotated[str | None, Key("per", d.choice("program", "kernel"), "what the host launches")] = None
 
     @property
+    def times(self) -> dict[str, ByOperator]:
+        """The times that are stated, by their keys."""
+        found = {"launch": self.launch, "issue": self.issue, "floor": self.floor}
+        return {key: time for key, time in found.items() if time is not None}
+
+    @property
     def stated(self) -> dict[str, Any]:
-        """The fields that are stated, as ``Host`` calls them."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in found.items() if value is not None}
+        """The fields of ``Host`` that are stated: times for all kernels, and those of an operator beside them."""
+        found: dict[str, Any] = {f"{key}_ps": time.default_ps for key, time in self.times.items()}
+        plain = {"depth": self.depth, "per": self.per, "by_operator": self.times or None}
+        return found | {name: value for name, value in plain.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

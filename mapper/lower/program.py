@@ -8,6 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from archsim.base.errors import MappingError
+from archsim.ir.functions import Function
 from archsim.ir.mapping import LayerFences
 from archsim.ir.program import (
     Affine,
@@ -25,6 +26,7 @@ from archsim.ir.program import (
     Token,
     When,
 )
+from archsim.ir.workload import Layer
 from archsim.spec.architecture import Architecture
 from mapper.allocate.placement import Slab, slabs
 from mapper.allocate.residency import Resident
@@ -180,9 +182,8 @@ class _Builder:
             for item in layer.items:
                 if item.lane not in self.names:
                     raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
-        has_own = self._by_kernel and not self._one_kernel and any(member.frame for member in group.members)
-        kernel = group.members[-1].name if has_own else ""
-        ended = self.order.ended(index, HOST) if kernel and index else ()
+        kernel = self._kernel(group)
+        ended = self.order.ended(index, HOST) if kernel is not None and index else ()
         fenced = {lane: self._fenced(index, group, lane) for lane in self.names}
         self.order.close_layer(index)
         self.layers.append(group.members[-1].name)
@@ -191,12 +192,18 @@ class _Builder:
                 self._add_alone(lane, group.members[0], of[0])
             else:
                 self._add_passes(lane, group.members, group.passes, of)
-        if kernel:
-            self._launch_kernel(kernel, ended)
+        if kernel is not None:
+            self._launch(kernel, ended)
 
-    def _launch_kernel(self, name: str, ended: tuple[Token, ...]) -> None:
+    def _kernel(self, group: LoweredGroup) -> Layer | None:
+        """The layer that a kernel is called after; None where a group is none of its own."""
+        frame = group.members[-1].frame
+        has_own = self._by_kernel and not self._one_kernel and frame is not None
+        return frame.problem.layer if has_own and frame is not None else None
+
+    def _launch(self, kernel: Layer, ended: tuple[Token, ...]) -> None:
         """The host launches a kernel once it sees that the one before it has ended; nothing of it begins before."""
-        signals = []
+        signals, name = [], kernel.name
         for lane, core in self._queues():
             body = self.bodies[lane][core]
             if lane == HOST or not body[-1]:
@@ -205,7 +212,10 @@ class _Builder:
             self.launch_tokens.append(token)
             signals.append(Token(token))
             body[-1] = [Command(f"{name}.go", "SYNC", "_host", waits=(Token(token),)), *body[-1]]
-        launch = Command(f"{name}.launch", "HOST", "_host", role="host", waits=ended, signals=tuple(signals))
+        does = (Function(kernel.op),)
+        launch = Command(
+            f"{name}.launch", "HOST", "_host", role="host", waits=ended, signals=tuple(signals), functions=does
+        )  # fmt: skip
         self.bodies[HOST][0][-1] = [launch, *self.bodies[HOST][0][-1]]
 
     def _fenced(self, index: int, group: LoweredGroup, lane: Lane) -> list[list[Fenced]]:

@@ -110,7 +110,7 @@ _BELONGS = {
     "nest": ("MATMUL",),
     "fresh": ("MATMUL", "VECTOR"),
     "dtypes": ("MATMUL", "VECTOR"),
-    "functions": ("VECTOR",),
+    "functions": ("VECTOR", "HOST"),
     "guards": ("MATMUL", "VECTOR"),
     "passes": ("VECTOR",),
     "slow": ("VECTOR",),
