@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from archsim.base import units
 from archsim.spec import value_domains as d
 from archsim.spec.keys import Key, SectionOf
 from archsim.spec.value_domains import ByOperator
@@ -21,13 +20,13 @@ from archsim.spec.value_domains import ByOperator
 class PlatformHost:
     """Keys of the host in place of the chip's; None: as the chip has it."""
 
-    launch: Annotated[
-        ByOperator | None, Key("launch", d.time_by_operator("0 s", "1 s"), "latency of one launch")
-    ] = None
+    launch: Annotated[ByOperator | None, Key("launch", d.time_by_operator("0 s", "1 s"), "latency of one launch")] = (
+        None
+    )
     depth: Annotated[int | None, Key("depth", d.count(1, 1024), "launches in flight")] = None
-    issue: Annotated[
-        ByOperator | None, Key("issue", d.time_by_operator("0 s", "1 s"), "interval between launches")
-    ] = None
+    issue: Annotated[ByOperator | None, Key("issue", d.time_by_operator("0 s", "1 s"), "interval between launches")] = (
+        None
+    )
     floor: Annotated[
         ByOperator | None,
         Key("floor", d.time_by_operator("0 s", "1 s"), "from the end of a kernel to the next one's first command"),

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from archsim.base.errors import ProgramError, SimulationError
 from archsim.ir.activity import Activity
 from archsim.ir.check.program import check
+from archsim.ir.functions import Function
 from archsim.ir.program import Command, CommandLoop, LoopEdge, Program, Semaphore
+from archsim.spec.value_domains import ByOperator
 from archsim.system import Machine, simulate
 from tests.laws.builders import (
     ARRAY,
@@ -258,6 +260,30 @@ def test_law_59_a_program_again_and_again(runs: int, work: int, launch: int, iss
         found += [end - start for start, end in zip(starts, starts[1:], strict=False)]
     assert periods[2 * runs] == [(launch + work) * CYCLE, *[max(issue, floor + work) * CYCLE] * (runs - 1)]
     assert periods[1] == [(launch + work) * CYCLE, *[max(issue, work + max(launch, floor)) * CYCLE] * (runs - 1)]
+
+
+def test_law_59_kernels_of_several_operators() -> None:
+    """Law 59: each kernel has the times of its operator: launches of 3, then issues of 50 and 7, floors of 1 and 9."""
+    times = {
+        "issue": ByOperator(0, {"Softmax": 50 * CYCLE, "Gelu": 7 * CYCLE}),
+        "floor": ByOperator(1 * CYCLE, {"Gelu": 9 * CYCLE}),
+    }
+    machine = chip(host=host(3 * CYCLE, depth=8, per="kernel", by_operator=times))
+    steps = []
+    for number, operator in enumerate(("Gemm", "Softmax", "Gelu")):
+        waits = tokens("done") if number else ()
+        does = (Function(operator),)
+        steps.append(Command("launch", "HOST", "_host", waits=waits, signals=tokens("go"), functions=does))
+    kernel = vector("work", "t", "t", 10, waits=tokens("go"), signals=tokens("done"))
+    text = program(
+        queue("host", *steps, Command("end", "SYNC", "_host", waits=tokens("done"))),
+        queue(VECTOR, CommandLoop("i", 3, (kernel,))),
+        tensors=(tensor("t", "l1"),),
+        semaphores=(Semaphore("go"), Semaphore("done")),
+    )
+    softmax = 50 + 3  # later than the end of the first one and the floor, 13 + 1
+    gelu = max(50 + 7 + 3, softmax + 10 + 9)
+    assert simulate(text, machine).total_ps == (gelu + 10) * CYCLE
 
 
 def test_a_matmul_pipeline_is_as_long_as_its_folds() -> None:

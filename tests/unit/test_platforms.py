@@ -98,6 +98,34 @@ def test_a_host_of_kernels_may_issue_more_slowly_than_it_launches() -> None:
     assert found.host is not None and found.host.issue_ps == 9_000_000
 
 
+def test_times_of_launches_by_operator() -> None:
+    """One for all kernels, others for those of some operators; the canonical text says so, too."""
+    text = with_platforms().replace("issue: 7 us", "issue: {default: 7 us, Softmax: 9 us, Gelu: 1 us}")
+    found = load.loads(text)
+    assert found.host is not None and found.host.issue_ps == 7_000_000
+    times = {operator: found.host.time_ps("issue", operator) for operator in ("Gemm", "Softmax", "Gelu", "")}
+    assert times == {"Gemm": 7_000_000, "Softmax": 9_000_000, "Gelu": 1_000_000, "": 7_000_000}
+    assert found.host.time_ps("floor", "Softmax") == 1_000_000
+    assert "issue: {default: 7 us, Gelu: 1 us, Softmax: 9 us}" in load.to_yaml(found)
+    assert load.loads(load.to_yaml(found)) == found
+    assert found.sources["platforms.library.host.issue.Softmax"] == "by definition: round numbers for tests"
+    plain = load.loads(CHIP)
+    assert plain.host is not None and plain.host.time_ps("launch", "Gemm") == plain.host.launch_ps
+
+
+@pytest.mark.parametrize(
+    ("stated", "says"),
+    [
+        ("{Softmax: 9 us}", "found .*; allowed 0 s to 1 s, in .*, or a mapping such as"),
+        ("{default: 7 us, Softmax: 9}", "found 9"),
+        ("2 s", "found '2 s'; allowed 0 s to 1 s"),
+    ],
+)
+def test_a_table_of_launches_has_a_default_and_times(stated: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=rf"platforms.library.host.issue: {says}"):
+        load.loads(with_platforms().replace("issue: 7 us", f"issue: {stated}"))
+
+
 def test_policies_are_found_by_name(tmp_path: Path) -> None:
     """``--schedule`` takes layers, best, platform, and the names of policies."""
     path = tmp_path / "small.yaml"

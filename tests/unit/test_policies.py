@@ -7,7 +7,10 @@ from fractions import Fraction
 import pytest
 
 from archsim.base.errors import ConfigError
+from archsim.ir.asm.parser import parse_program
+from archsim.ir.asm.printer import print_program
 from archsim.ir.mapping import Keep, LayerMapping, Loop
+from archsim.ir.program import Command
 from archsim.lab.api import load_model
 from archsim.lab.run.job import BuiltJob, Job, build
 from archsim.spec.load import load
@@ -100,6 +103,18 @@ def test_a_mapping_that_breaks_the_policy_is_told() -> None:
     assert any("is not copied whole first" in text for text in broken(problem, free, rules))
     assert broken(problem, mapping_of(built(**LARGE)), rules) == []
     assert rules.place == "policy 'xla'"
+
+
+def test_a_launch_names_what_its_kernel_does() -> None:
+    """So that a platform's times by operator hold; a model that is launched as one names nothing."""
+    found = built("ffn_erf", schedule="layers", tokens=64).program
+    (host,) = (queue for queue in found.queues if queue.name == "host")
+    launches = [command for command in host.body if isinstance(command, Command) and command.op == "HOST"]
+    assert [(command.name, command.function) for command in launches] == [
+        ("expand.launch", "Einsum"),
+        ("contract.launch", "Einsum"),
+    ]
+    assert parse_program(print_program(found), "again.asm").queues == found.queues
 
 
 @pytest.mark.parametrize(("schedule", "launches"), [("layers", 2), ("framework", 2), ("xla", 1)])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from archsim.base.errors import ConfigError
+from archsim.base.errors import ConfigError, ModelError
 from archsim.lab.api import run
-from archsim.lab.validate.silicon import baselines, predict, sets, suite
+from archsim.lab.validate.silicon import baselines, operators, predict, sets, suite
 from archsim.lab.validate.silicon.baselines import BaselineRow
 from archsim.lab.validate.suite import default_reference
 
@@ -36,9 +36,9 @@ def test_what_cannot_be_run_is_counted_with_its_reason(tmp_path: Path) -> None:
     found = result.to_json()["sets"]["mine"]
     assert (found["rows"], found["rows_of_set"]) == (2, 4)
     assert found["not_run"] == {
-        "no workload stands for the operator 'attention' yet; there are: gemm, softmax, layernorm, gelu, ffn_gated, "
-        "ffn_erf": 1,
-        "gemm: no size 'n'; needed m, n, k": 1,
+        "no workload stands for the operator 'attention' yet; there are: gemm, conv, softmax, layernorm, gelu, "
+        "ffn_gated, ffn_erf": 1,
+        "gemm: no size 'n'; needed m, k, n": 1,
     }
     errors = [100 * row.error for row in result.sets[0].scored]
     assert found["mape_pct"] == pytest.approx(sum(map(abs, errors)) / 2)
@@ -47,6 +47,24 @@ def test_what_cannot_be_run_is_counted_with_its_reason(tmp_path: Path) -> None:
     assert found["bias_pct"] == pytest.approx(sum(errors) / 2)
     assert result.met
     assert [row["not_run"] != "" for row in result.rows()] == [False, False, True, True]
+
+
+def test_sizes_may_stand_in_a_row(tmp_path: Path) -> None:
+    """As one word of them all, in the order of the operator."""
+    rows = "a,gemm,bf16,dims=32x64x128,5,0,x\nb,layernorm,bf16,dims=16x256,5,0,x\nc,gemm,bf16,dims=32x64,5,0,x\n"
+    (measured,) = sets.read(reference(tmp_path, HEADER + rows))
+    first, second, third = measured.rows
+    assert operators.operator_of(first).sizes(first) == {"m": 32, "k": 64, "n": 128}
+    assert operators.operator_of(second).sizes(second) == {"rows": 16, "cols": 256}
+    with pytest.raises(ModelError, match="gemm: found dims=32x64; allowed mxkxn"):
+        operators.operator_of(third).sizes(third)
+
+
+def test_the_least_work_of_a_convolution() -> None:
+    """Two images of 8 x 8 x 3, 16 filters of 3 x 3 in steps of 2, padded by 1: 4 x 4 results each."""
+    sizes = dict(batch=2, height=8, width=8, channels=3, filters=16, kernel=3, stride=2, pad=1)
+    work = operators.OPERATORS["conv"].work(sizes)
+    assert work == (2 * 16 * 16 * 27, 2 * 64 * 3 + 27 * 16 + 2 * 16 * 16)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ class MeasuredOperator:
     def sizes(self, row: SiliconRow) -> dict[str, int]:
         """Parameters of the workload; raises ModelError for sizes that it does not have or that a row lacks."""
         found: dict[str, int] = {}
-        for size, value in row.shape.items():
+        for size, value in self._by_name(row).items():
             if size not in self.parameters or not isinstance(value, int) or value < 1:
                 raise ModelError(f"{row.op}: found {size}={value}; allowed whole sizes {', '.join(self.parameters)}")
             found[self.parameters[size]] = value
@@ -36,6 +36,24 @@ class MeasuredOperator:
         if missing:
             raise ModelError(f"{row.op}: no size '{missing[0]}'; needed {', '.join(self.parameters)}")
         return found
+
+    def _by_name(self, row: SiliconRow) -> Mapping[str, int | str]:
+        """The sizes of a row, whose ``dims`` are those of the operator in their order: 512x768."""
+        dims = str(row.shape.get("dims", ""))
+        if not dims:
+            return row.shape
+        found = dims.split("x")
+        if len(found) != len(self.parameters):
+            raise ModelError(f"{row.op}: found dims={dims}; allowed {'x'.join(self.parameters)}")
+        return {name: int(size) if size.isdigit() else size for name, size in zip(self.parameters, found, strict=True)}
+
+
+def _conv(sizes: Mapping[str, int]) -> LeastWork:
+    side = [(sizes[name] + 2 * sizes["pad"] - sizes["kernel"]) // sizes["stride"] + 1 for name in ("height", "width")]
+    made = sizes["batch"] * side[0] * side[1] * sizes["filters"]
+    weights = sizes["kernel"] ** 2 * sizes["channels"] * sizes["filters"]
+    read = sizes["batch"] * sizes["height"] * sizes["width"] * sizes["channels"]
+    return LeastWork(made * sizes["kernel"] ** 2 * sizes["channels"], read + weights + made)
 
 
 def _gemm(sizes: Mapping[str, int]) -> LeastWork:
@@ -66,7 +84,10 @@ def _same(*names: str) -> dict[str, str]:
 
 
 OPERATORS: Mapping[str, MeasuredOperator] = {
-    "gemm": MeasuredOperator("gemm", _same("m", "n", "k"), _gemm),
+    "gemm": MeasuredOperator("gemm", _same("m", "k", "n"), _gemm),
+    "conv": MeasuredOperator(
+        "conv", _same("batch", "height", "width", "channels", "filters", "kernel", "stride", "pad"), _conv
+    ),
     "softmax": MeasuredOperator("softmax", _same("rows", "cols"), _rows),
     "layernorm": MeasuredOperator("layernorm", _same("rows", "cols"), _rows),
     "gelu": MeasuredOperator("gelu", _same("elements"), _elements),
