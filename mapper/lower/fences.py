@@ -6,7 +6,7 @@ layer's end in its queue to the later command - unless the queues' own order or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from archsim.ir.program import Semaphore
@@ -74,9 +74,9 @@ class Fences:
         """Token that orders ``queue`` after all that ``source`` does up to ``layer``; [] when already known."""
         return [self._token(source, layer, queue)] if self._new(source, layer, queue) else []
 
-    def all_known(self, layer: int, queues: tuple[str, ...]) -> None:
-        """All that ``queues`` do up to ``layer`` has ended before anything else begins in any of them."""
-        for queue in queues:
+    def all_known(self, layer: int, queues: tuple[str, ...], told: Iterable[str]) -> None:
+        """All that ``queues`` do up to ``layer`` has ended before anything else begins in those that are ``told``."""
+        for queue in told:
             known = self._known.setdefault(queue, {})
             for source in queues:
                 known[source] = max(known.get(source, -1), layer)

@@ -8,7 +8,7 @@ takes all of them: each gives ``store.5>load``, the first one's queue collects t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -82,9 +82,9 @@ class Order:
         named = [self._own.need(layer - 1, name, mine) for name in self.names.values() if name != mine]
         return Waits((*waits.own, *chain.from_iterable(named)), waits.every)
 
-    def ended(self, layer: int, lane: Lane) -> tuple[Token, ...]:
+    def ended(self, layer: int, lane: Lane, told: Collection[Lane]) -> tuple[Token, ...]:
         """The tokens by which a lane of one queue sees that all that earlier layers do in other lanes has ended; from
-        then on all queues know."""
+        then on the queues of the lanes that it has ``told`` know."""
         others = [other for other in self.names if other != lane]
         if self.cores > 1:
             named = [self._all.need(layer - 1, label(other), label(lane)) for other in others]
@@ -92,8 +92,8 @@ class Order:
         else:
             named = [self._own.need(layer - 1, self.names[other], self.names[lane]) for other in others]
             waits = Waits(tuple(chain.from_iterable(named)))
-        self._own.all_known(layer - 1, tuple(self.names.values()))
-        self._all.all_known(layer - 1, tuple(self._labels))
+        self._own.all_known(layer - 1, tuple(self.names.values()), [self.names[each] for each in told])
+        self._all.all_known(layer - 1, tuple(self._labels), [label(each) for each in told])
         return self.waits(lane, waits, ())[0]
 
     def close_layer(self, layer: int) -> None:

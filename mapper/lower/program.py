@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -183,7 +183,8 @@ class _Builder:
                 if item.lane not in self.names:
                     raise MappingError(f"layer '{layer.name}' needs a {item.engine} engine; the chip has none")
         kernel = self._kernel(group)
-        ended = self.order.ended(index, HOST) if kernel is not None and index else ()
+        lanes = {item.lane for layer in group.members for item in layer.items}
+        ended = self.order.ended(index, HOST, lanes) if kernel is not None and index else ()
         fenced = {lane: self._fenced(index, group, lane) for lane in self.names}
         self.order.close_layer(index)
         self.layers.append(group.members[-1].name)
@@ -193,7 +194,7 @@ class _Builder:
             else:
                 self._add_passes(lane, group.members, group.passes, of)
         if kernel is not None:
-            self._launch(kernel, ended)
+            self._launch(kernel, lanes, ended)
 
     def _kernel(self, group: LoweredGroup) -> Layer | None:
         """The layer that a kernel is called after; None where a group is none of its own."""
@@ -201,12 +202,13 @@ class _Builder:
         has_own = self._by_kernel and not self._one_kernel and frame is not None
         return frame.problem.layer if has_own and frame is not None else None
 
-    def _launch(self, kernel: Layer, ended: tuple[Token, ...]) -> None:
-        """The host launches a kernel once it sees that the one before it has ended; nothing of it begins before."""
+    def _launch(self, kernel: Layer, lanes: Collection[Lane], ended: tuple[Token, ...]) -> None:
+        """The host launches a kernel once it sees that the one before it has ended; in the lanes that it uses nothing
+        begins before."""
         signals, name = [], kernel.name
         for lane, core in self._queues():
             body = self.bodies[lane][core]
-            if lane == HOST or not body[-1]:
+            if lane not in lanes:
                 continue
             token = f"{name}.go>{self.order.queue(lane, core)}"
             self.launch_tokens.append(token)

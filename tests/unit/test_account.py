@@ -236,7 +236,7 @@ def test_provenance() -> None:
         "options": {"objective": "latency"},
         "seed": 3,
         "fidelity": {"dram": "exact"},
-        "repeat": {"mode": "steady", "warm": 9, "interval_s": 2e-06, "simulated": 2, "difference": 0.001},
+        "repeat": {"mode": "steady", "warm": 8, "interval_s": 2e-06, "simulated": 2, "difference": 0.001},
         "warnings": ["from the model", *CHIP.warnings, "late"],
     }
 

@@ -131,7 +131,10 @@ COMMANDS: list[tuple[Callable[[], Program], str]] = [
     (lambda: edit(LOAD, op="MATMUL"), "is a MATMUL; load engines run MOVE, GATHER, SETUP, SYNC"),
     (lambda: edit(MM, op="MOVE"), "is a MOVE; array engines run MATMUL, SETUP, SYNC"),
     (lambda: edit(LOAD, layer="conv"), "unknown layer 'conv' (did you mean"),
-    (lambda: edit(LOAD, functions=(Function("relu"),)), "states 'functions', which belongs to VECTOR, not to MOVE"),
+    (
+        lambda: edit(LOAD, functions=(Function("relu"),)),
+        "states 'functions', which belongs to VECTOR and HOST, not to MOVE",
+    ),
     (lambda: edit(MM, fill=1), "states 'fill', which belongs to MOVE, not to MATMUL"),
     (lambda: edit(DRAIN, flops=1), "states 'flops', which belongs to HOST, not to VECTOR"),
     (lambda: edit(LOAD, nbytes=1), "states 'nbytes', which belongs to HOST and SETUP, not to MOVE"),

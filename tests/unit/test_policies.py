@@ -9,6 +9,7 @@ import pytest
 from archsim.base.errors import ConfigError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program
+from archsim.ir.check.program import check
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.program import Command
 from archsim.lab.api import load_model
@@ -133,3 +134,10 @@ def test_each_layer_is_a_kernel_unless_the_policy_makes_them_one(schedule: str, 
     assert activity.counts["_host", "host", "launches"] == launches
     gap = spans["contract"][0] - spans["expand"][1]
     assert gap >= 1.6 * US if launches > 1 else gap < 0
+
+
+def test_queues_that_a_kernel_does_not_use_learn_nothing_from_its_launch() -> None:
+    """What fills the borders of a tensor that stays on chip is no kernel: it waits for who used the bytes before."""
+    values = {"vmem.size": "4 MiB", "hbm.channels": 8}
+    found = build(Job("alexnet", "tpu_v3", values=values, schedule="layers"))
+    check(found.program, found.architecture)

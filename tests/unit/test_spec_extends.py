@@ -109,7 +109,7 @@ def test_a_chip_in_an_extra_directory_is_found_by_name(tmp_path: Path, monkeypat
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(ConfigError, match=r"no chip 'tpu_v2'.*did you mean 'tpu_v1'"):
-        load.load("tpu_v2")
+    with pytest.raises(ConfigError, match=r"no chip 'tpu_v1x'.*did you mean 'tpu_v1'"):
+        load.load("tpu_v1x")
     with pytest.raises(ConfigError, match="no such file"):
         load.load("no/such/chip.yaml")

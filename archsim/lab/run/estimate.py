@@ -8,7 +8,7 @@ vector units, but for those of layers on the host.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import Any
@@ -53,6 +53,10 @@ def estimated(job: Job) -> dict[str, Any]:
     reference = sum(found.cycles.values())
     host_ps, host_counts = _on_host(workload.layers, architecture.host)
     total_ps = -(-reference * PS_PER_S // architecture.clock_hz) + host_ps
+    if architecture.host is not None and architecture.host.per == "kernel":
+        works = [(layer.op, found.cycles[layer.name]) for layer in workload.layers if found.cycles.get(layer.name)]
+        total_ps += _between_kernels(works, architecture.host, architecture.clock_hz)
+        host_counts["", architecture.host.name, "launches"] += max(0, len(works) - 1)
     expected = ExpectedActivity(
         {**found.counts, **host_counts, **_standing(architecture, found.counts, total_ps)}, total_ps
     )
@@ -124,6 +128,19 @@ def _on_host(layers: Iterable[Layer], host: Host | None) -> tuple[int, dict[Coun
             own = {"launches": 1, "flops": flops, "link_bytes": size_bytes}
             counts |= {(layer.name, host.name, action): count for action, count in own.items() if count}
     return total_ps, counts
+
+
+def _between_kernels(works: Sequence[tuple[str, int]], host: Host, clock_hz: int) -> int:
+    """Time beside the first launch and the work of kernels, each an operator and its cycles, that the host launches one
+    by one; ``depth`` is taken not to bind."""
+    end_ps = done_ps = issued_ps = 0
+    for number, (operator, cycles) in enumerate(works):
+        work_ps = cycles * PS_PER_S // clock_hz
+        issued_ps += host.time_ps("issue", operator) if number else 0
+        floor_ps = host.time_ps("floor", operator) if number else 0
+        end_ps = max(end_ps + floor_ps, issued_ps + host.time_ps("launch", operator)) + work_ps
+        done_ps += work_ps
+    return max(0, end_ps - done_ps - host.launch_ps)
 
 
 def _standing(architecture: Architecture, counts: Mapping[CountKey, int], total_ps: int) -> dict[CountKey, int]:
