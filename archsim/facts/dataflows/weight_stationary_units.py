@@ -20,32 +20,16 @@ from dataclasses import replace
 from archsim.facts.dataflows.fold import (
     ArrayShape,
     EdgeStream,
-    FanoutSpec,
     Fold,
     Nest,
-    RegisterSpec,
     ceil_div,
-    fanouts_of,
-    registers_of,
     sizes,
 )
 from archsim.facts.dataflows.systolic import stationary
+from archsim.facts.dataflows.weight_stationary import ARRAYS, HELD, OPTIONS, fanouts, registers
 
 SUMMARY = "square weight-stationary arrays side by side, which share a command"
-HELD = "weights"
-OPTIONS = ("weight_double_buffer", "fold_overlap", "load_rows")
-ARRAYS = True
-
-
-def fanouts(rows: int, cols: int) -> tuple[FanoutSpec, ...]:
-    """Rows reduce partial sums, columns share inputs."""
-    return fanouts_of(rows, cols, {"reduce": ("partials",)}, {"multicast": ("inputs",)})
-
-
-def registers(bits: Mapping[str, int], array: ArrayShape) -> tuple[RegisterSpec, ...]:
-    """Per PE and packed MAC: one weight (two if double-buffered), one input; one sum. ``bits`` by role."""
-    held = array.pack * (1 + array.weight_double_buffer)
-    return registers_of(bits, {"weights": held, "inputs": array.pack, "partials": 1})
+__all__ = ["ARRAYS", "HELD", "OPTIONS", "SUMMARY", "fanouts", "fold", "registers", "spread"]
 
 
 def spread(nest: Nest, array: ArrayShape) -> dict[str, tuple[str, ...]]:
