@@ -14,7 +14,7 @@ from archsim.ir.mapping import LayerMapping
 from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
 from mapper.allocate.residency import Residency, plan_residency
-from mapper.cost.chip_rates import ChipCosts, fold_function, vector_time
+from mapper.cost.chip_rates import ADDED, ChipCosts, fold_function, vector_time
 from mapper.cost.grid_cost import Costs
 from mapper.fusion.forecast import forecast
 from mapper.fusion.members import FusedGroup, Fusion, fused
@@ -400,7 +400,7 @@ class Layers:
         dtype = operand_dtype(layer.output, self.workload, self.dtypes)
         if dtype not in unit.lanes:
             return False
-        by_vector = vector_time(prod(layer.dims.values()), 1, (), unit, dtype)
+        by_vector = vector_time(prod(layer.dims.values()), ADDED, unit, dtype)
         by_array, *_ = fold_function(self.chip, layer, array, self._pair(layer))(tuple(layer.dims.items()))
         return by_vector * array.clock_hz <= by_array * unit.clock_hz
 

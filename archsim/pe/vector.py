@@ -74,8 +74,7 @@ class VectorEngine(TileEngine):
         cycles = vector_cycles(
             elements,
             spec.lane_count(command.dtypes[0]),
-            command.passes,
-            spec.slow_cycles(command.slow),
+            spec.group_cycles(command.passes, command.slow, (function.name for function in command.functions)),
             spec.startup_cycles,
         )
         demands = [

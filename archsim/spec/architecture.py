@@ -7,7 +7,7 @@ fields are its keys in chip files (``keys``); the memories are in ``memories``, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated
@@ -16,6 +16,7 @@ from archsim.base import units
 from archsim.base.errors import ConfigError
 from archsim.base.units import PS_PER_S
 from archsim.spec import value_domains as d
+from archsim.spec.by_name import ByName
 from archsim.spec.dtypes import BITS, DTYPES, ROLES, TILED
 from archsim.spec.keys import Derived, Key, SectionOf, StatedSection, TableOf, cycles, one_or_each
 from archsim.spec.memories import Cache, Memory
@@ -199,6 +200,7 @@ class Vector(Part):
         ),
     ]
     startup_cycles: Annotated[int, cycles("startup", "issue of one command")] = 0
+    share: ByName[Fraction] = ByName(Fraction(1))  # of a platform: what of its rate kernels reach, by function
 
     def lane_count(self, dtype: str) -> int:
         """Elements per cycle at ``dtype``; raises ConfigError naming the dtypes present."""
@@ -214,6 +216,14 @@ class Vector(Part):
                 have = ", ".join(sorted(self.function_cycles)) or "none"
                 raise ConfigError(f"vector unit '{self.name}' has no rate for function '{name}'; it has: {have}")
         return sum((self.function_cycles[name] for name in functions), Fraction(0))
+
+    def group_cycles(self, passes: int, slow: tuple[str, ...], functions: Iterable[str]) -> Fraction:
+        """Cycles per group of lanes of ``functions`` that need so many passes and ``slow`` functions.
+
+        A command of several functions goes at the least share of any. Raises ConfigError as ``slow_cycles``.
+        """
+        share = min(map(self.share.of, functions), default=self.share.default)
+        return (passes + self.slow_cycles(slow)) / share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +270,7 @@ class Host(Part):
         ),
     ]
 
-    by_operator: Mapping[str, d.ByOperator] = field(default_factory=dict)  # of a platform: times by key and operator
+    by_operator: Mapping[str, ByName[int]] = field(default_factory=dict)  # of a platform: times by key and operator
 
     def time_ps(self, key: str, operator: str) -> int:
         """``launch``, ``issue`` or ``floor`` of a kernel that does ``operator``."""

@@ -1,4 +1,4 @@
-"""A chip as its platform runs it: the host's keys in place of the chip's, and the clock that is sustained."""
+"""A chip as its platform runs it: the host's keys in place of the chip's, and what of clock and lanes is sustained."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def on_platform(chip: Architecture) -> Architecture:
         memories=tuple(map(paced, chip.memories)),
         caches=tuple(map(paced, chip.caches)),
         arrays=tuple(map(paced, chip.arrays)),
-        vectors=tuple(map(paced, chip.vectors)),
+        vectors=tuple(dataclasses.replace(paced(unit), share=found.vector_share) for unit in chip.vectors),
         dma=paced(chip.dma),
         noc=paced(chip.noc) if chip.noc is not None else None,
         host=host,

@@ -11,30 +11,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
+from archsim.base import units
 from archsim.spec import value_domains as d
+from archsim.spec.by_name import ByName, by_name
 from archsim.spec.keys import Key, SectionOf
-from archsim.spec.value_domains import ByOperator
+
+_TIME = by_name(d.whole(units.TIME, "0 s", "1 s"), "{default: 5 us, Softmax: 7 us}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformHost:
     """Keys of the host in place of the chip's; None: as the chip has it."""
 
-    launch: Annotated[ByOperator | None, Key("launch", d.time_by_operator("0 s", "1 s"), "latency of one launch")] = (
-        None
-    )
+    launch: Annotated[ByName[int] | None, Key("launch", _TIME, "latency of one launch")] = None
     depth: Annotated[int | None, Key("depth", d.count(1, 1024), "launches in flight")] = None
-    issue: Annotated[ByOperator | None, Key("issue", d.time_by_operator("0 s", "1 s"), "interval between launches")] = (
-        None
-    )
+    issue: Annotated[ByName[int] | None, Key("issue", _TIME, "interval between launches")] = None
     floor: Annotated[
-        ByOperator | None,
-        Key("floor", d.time_by_operator("0 s", "1 s"), "from the end of a kernel to the next one's first command"),
+        ByName[int] | None,
+        Key("floor", _TIME, "from the end of a kernel to the next one's first command"),
     ] = None
     per: Annotated[str | None, Key("per", d.choice("program", "kernel"), "what the host launches")] = None
 
     @property
-    def times(self) -> dict[str, ByOperator]:
+    def times(self) -> dict[str, ByName[int]]:
         """The times that are stated, by their keys."""
         found = {"launch": self.launch, "issue": self.issue, "floor": self.floor}
         return {key: time for key, time in found.items() if time is not None}
@@ -42,7 +41,7 @@ class PlatformHost:
     @property
     def stated(self) -> dict[str, Any]:
         """The fields of ``Host`` that are stated: times for all kernels, and those of an operator beside them."""
-        found: dict[str, Any] = {f"{key}_ps": time.default_ps for key, time in self.times.items()}
+        found: dict[str, Any] = {f"{key}_ps": time.default for key, time in self.times.items()}
         plain = {"depth": self.depth, "per": self.per, "by_operator": self.times or None}
         return found | {name: value for name, value in plain.items() if value is not None}
 
@@ -73,6 +72,15 @@ class Platform:
             "keep theirs",
         ),
     ] = Fraction(1)
+    vector_share: Annotated[
+        ByName[Fraction],
+        Key(
+            "vector_share",
+            by_name(d.ratio("1/1000", "1"), "{default: 1, softmax: 0.25}"),
+            "share of the vector units' rate that the kernels of the platform's library reach, of every function or by "
+            "the names of functions in Programs; a command of several goes at the least of theirs",
+        ),
+    ] = ByName(Fraction(1))
     prefetch: Annotated[
         Fraction | None,
         Key(

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from archsim.base import units
 from archsim.base.errors import ConfigError, NotBuiltError, nearest
@@ -224,7 +224,6 @@ __all__ = [
     "word_or_whole",
 ]
 
-DEFAULT = "default"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
@@ -250,44 +249,6 @@ def whole(kind: units.QuantityKind, low: str, high: str) -> Domain:
         return units.exact(amount, kind)
 
     return Domain(f"{low} to {high}, in {kind.unit_list}", convert, j.quantity(kind), written)
-
-
-class ByOperator(NamedTuple):
-    """A time for kernels of every operator, and of some by their names; in picoseconds."""
-
-    default_ps: int
-    others: Mapping[str, int] = {}  # noqa: RUF012
-
-    def of(self, operator: str) -> int:
-        """Of a kernel that does this."""
-        return self.others.get(operator, self.default_ps)
-
-
-def time_by_operator(low: str, high: str) -> Domain:
-    """A time, or a mapping of operators to times with one for all others under ``default``."""
-    time = whole(units.TIME, low, high)
-    allowed = f"{time.allowed}, or a mapping such as {{default: 5 us, Softmax: 7 us}}"
-
-    def convert(value: object) -> ByOperator:
-        if not isinstance(value, dict):
-            return ByOperator(_time(value))
-        if DEFAULT not in value:
-            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
-        found = {str(operator): _time(each) for operator, each in value.items()}
-        return ByOperator(found.pop(DEFAULT), dict(sorted(found.items())))
-
-    def _time(value: object) -> int:
-        found = time.convert(value)
-        assert isinstance(found, int)
-        return found
-
-    def written(found: ByOperator) -> object:
-        plain = time.written(found.default_ps)
-        if not found.others:
-            return plain
-        return {DEFAULT: plain, **{operator: time.written(each) for operator, each in found.others.items()}}
-
-    return Domain(allowed, convert, j.any_of(j.quantity(units.TIME), j.table(j.quantity(units.TIME))), written)
 
 
 def word_or_whole(words: tuple[str, ...], kind: units.QuantityKind, low: str, high: str) -> Domain:

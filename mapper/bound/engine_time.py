@@ -51,9 +51,8 @@ def _drained(problem: Problem, chip: ChipCosts) -> float:
     unit = next((part for part in chip.architecture.vectors if part.name == problem.vector), None)
     if unit is None or problem.layer.bounds:
         return 0.0
-    passes, slow, _ = drain_steps(problem.layer)
-    out = problem.operand(OUT)
-    return vector_time(prod(problem.dims[dim] for dim in out.dims), passes, slow, unit, out.dtype) / chip.scale(unit)
+    out, work = problem.operand(OUT), drain_steps(problem.layer)
+    return vector_time(prod(problem.dims[dim] for dim in out.dims), work, unit, out.dtype) / chip.scale(unit)
 
 
 def _computed(problem: Problem, chip: ChipCosts) -> float:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import inf
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from archsim.facts.dataflows.fold import ArrayShape, Nest
 from archsim.facts.vector_cost import vector_cycles
 from archsim.ir.footprint import ByteFootprint
 from archsim.ir.functions import Function, Functions
+from archsim.ir.inside import MAC
 from archsim.ir.workload import Layer
 from archsim.spec.architecture import Architecture, Array, Vector
 from archsim.spec.part import Part
@@ -237,18 +239,34 @@ def _folds(dataflow: str, nest: Nest, shape: ArrayShape) -> dict[Extents, tuple[
     return {}
 
 
-def drain_steps(layer: Layer) -> tuple[int, tuple[str, ...], Functions]:
-    """(passes, slow functions, functions) of the vector command that finishes a tile; a plain drain is one pass."""
+class LaneWork(NamedTuple):
+    """What a VECTOR command does with each element: plain passes, slow functions of the chip, and what it computes."""
+
+    passes: int
+    slow: tuple[str, ...]
+    functions: Functions
+
+    def group_cycles(self, unit: Vector) -> Fraction:
+        """Cycles of a group of lanes; raises ConfigError for a function that has no rate there."""
+        return unit.group_cycles(self.passes, self.slow, (function.name for function in self.functions))
+
+
+ADDED = LaneWork(1, (), (Function(MAC),))  # of a product in lanes
+
+
+def drain_steps(layer: Layer) -> LaneWork:
+    """Of the vector command that finishes a tile; a plain drain is one pass."""
     passes = sum(step.passes for step in layer.steps) or 1
     slow = tuple(name for step in layer.steps for name in step.slow)
-    return passes, slow, tuple(function for step in layer.steps for function in step.functions) or (DRAIN,)
+    functions = tuple(function for step in layer.steps for function in step.functions)
+    return LaneWork(passes, slow, functions or (DRAIN,))
 
 
-def vector_times(elements: IntArray, passes: int, slow: tuple[str, ...], unit: Vector, dtype: str) -> IntArray:
+def vector_times(elements: IntArray, work: LaneWork, unit: Vector, dtype: str) -> IntArray:
     """The same of many commands."""
-    return cast(IntArray, vector_time(cast(Any, elements), passes, slow, unit, dtype))
+    return cast(IntArray, vector_time(cast(Any, elements), work, unit, dtype))
 
 
-def vector_time(elements: int, passes: int, slow: tuple[str, ...], unit: Vector, dtype: str) -> int:
+def vector_time(elements: int, work: LaneWork, unit: Vector, dtype: str) -> int:
     """Cycles of a VECTOR command on ``unit``; raises ConfigError when dtype or function has no rate there."""
-    return vector_cycles(elements, unit.lane_count(dtype), passes, unit.slow_cycles(slow), unit.startup_cycles)
+    return vector_cycles(elements, unit.lane_count(dtype), work.group_cycles(unit), unit.startup_cycles)

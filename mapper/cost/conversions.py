@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mapper.cost.chip_rates import ChipCosts
+from archsim.ir.functions import Function
+from mapper.cost.chip_rates import ChipCosts, LaneWork
 from mapper.cost.grid import Flow, Reals
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import Problem
+
+CONVERT = "convert"  # the function of their commands
 
 
 class Conversions(NamedTuple):
@@ -27,7 +30,7 @@ def conversions(chip: ChipCosts, problem: Problem, moved: Mapping[str, Flow], sl
         unit = next(unit for unit in chip.architecture.vectors if unit.name == problem.vector)
         flow, lanes, scale = moved[plan.name], unit.lane_count(plan.dtype), chip.scale(unit)
         each = unit.startup_cycles / scale * slower
-        along = plan.passes / (lanes * scale) * slower
+        along = float(LaneWork(plan.passes, (), (Function(CONVERT),)).group_cycles(unit)) / (lanes * scale) * slower
         total, first = total + flow.filled * along + flow.moves * each, first + flow.first * along + each
     return Conversions(total, first)
 

@@ -243,7 +243,7 @@ def operations_pj(problem: Problem, chip: ChipCosts) -> float:
     outputs. Of layers with bounds what lies inside them."""
     outputs = prod(size for dim, size in problem.layer.dims.items() if dim not in problem.groups["K"])
     volume = problem.layer.points
-    passes, _, _ = drain_steps(problem.layer)
+    passes = drain_steps(problem.layer).passes
     lanes = _lane_pj(problem, chip)
     if not problem.accumulates:
         return volume * passes * lanes if problem.vector else 0.0

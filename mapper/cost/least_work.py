@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from archsim.facts.vector_cost import vector_cycles
-from mapper.cost.chip_rates import ChipCosts, drain_steps
+from mapper.cost.chip_rates import ADDED, ChipCosts, drain_steps
 from mapper.cost.grid import Flow
 from mapper.cost.unit_cycles import Work
 from mapper.problem.operands import OUT
@@ -42,15 +42,15 @@ def on_array(problem: Problem, chip: ChipCosts) -> float:
 def in_lanes(problem: Problem, chip: ChipCosts, points: int) -> float:
     """Reference cycles of so many points of a layer that is no product in full lanes of one vector unit."""
     unit = next(part for part in chip.architecture.vectors if part.name == problem.vector)
-    passes, slow, _ = drain_steps(problem.layer)
     lanes = unit.lane_count(problem.operand(OUT).dtype)
-    return vector_cycles(points, lanes, passes, unit.slow_cycles(slow), 0) / chip.scale(unit)
+    return vector_cycles(points, lanes, drain_steps(problem.layer).group_cycles(unit), 0) / chip.scale(unit)
 
 
 def product_in_lanes(problem: Problem, chip: ChipCosts) -> float:
     """Reference cycles of all points inside a product's bounds, one in each lane of one vector unit."""
     unit = next(part for part in chip.architecture.vectors if part.name == problem.unit)
-    return problem.layer.points / (unit.lane_count(problem.operand(OUT).dtype) * chip.scale(unit))
+    lanes = unit.lane_count(problem.operand(OUT).dtype)
+    return problem.layer.points * float(ADDED.group_cycles(unit)) / (lanes * chip.scale(unit))
 
 
 def least_flows(problem: Problem, flows: Mapping[str, Flow]) -> dict[str, Flow]:

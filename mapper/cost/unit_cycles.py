@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mapper.cost.bounded_share import work_share
-from mapper.cost.chip_rates import STREAMS, ChipCosts, drain_steps, folds, vector_times
+from mapper.cost.chip_rates import ADDED, STREAMS, ChipCosts, drain_steps, folds, vector_times
 from mapper.cost.grid import Grid, Reals
 from mapper.problem.operands import OUT
 from mapper.problem.problem import GROUPS, Problem
@@ -159,14 +159,14 @@ def _vector(
 ) -> tuple[Reals, Reals, Reals]:
     part = next(unit for unit in chip.architecture.vectors if unit.name == problem.vector)
     dtype, scale = problem.operand(OUT).dtype, chip.scale(part)
-    passes, slow, _ = drain_steps(problem.layer)
-    drained = _table(values, needed, problem.accumulates, lambda n: vector_times(n, passes, slow, part, dtype) / scale)
+    work = drain_steps(problem.layer)
+    drained = _table(values, needed, problem.accumulates, lambda n: vector_times(n, work, part, dtype) / scale)
     sums = values.counts[-1]
     once = sums.sum(axis=1) if problem.accumulates else np.ones(sums.shape[0])
     total = values.summed(drained[None])[0] / once
     first, last = values.picked(drained, values.first), values.picked(drained, values.last)
     if problem.accumulates and problem.engine == "vector":
-        added = _table(values, needed, False, lambda n: vector_times(n, 1, (), part, dtype) / scale)
+        added = _table(values, needed, False, lambda n: vector_times(n, ADDED, part, dtype) / scale)
         total = total + values.summed(added[None])[0]
         first = first + values.reduced(added)
         last = last + values.picked(added, values.last)

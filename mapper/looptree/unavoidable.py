@@ -145,6 +145,5 @@ class Unspared:
         unit = next((part for part in self.chip.architecture.vectors if part.name == self.problem.vector), None)
         if unit is None:
             return 0.0
-        passes, slow, _ = drain_steps(self.problem.layer)
         dtype = self.problem.operand(OUT).dtype
-        return vector_time(elements, passes, slow, unit, dtype) / self.chip.scale(unit)
+        return vector_time(elements, drain_steps(self.problem.layer), unit, dtype) / self.chip.scale(unit)

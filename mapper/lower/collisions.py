@@ -18,7 +18,7 @@ from archsim.ir.mapping import LayerMapping
 from archsim.ir.program import Command, Region
 from archsim.ir.unroll import Step
 from archsim.spec.memories import Memory
-from mapper.cost.chip_rates import STREAMS, ChipCosts, fold_function, vector_time
+from mapper.cost.chip_rates import STREAMS, ChipCosts, LaneWork, fold_function, vector_time
 from mapper.cost.slowdown import Slowdown
 from mapper.lower.first_turn import FirstTurn
 from mapper.lower.frame import Stored
@@ -170,7 +170,8 @@ class Collisions:
         """Of a command: as long as the slowest of its streams."""
         command = step.command
         unit = next(vector for vector in self.chip.architecture.vectors if vector.name == self.problem.vector)
-        cycles = vector_time(prod(step.extents.values()), command.passes, command.slow, unit, command.dtypes[0])
+        work = LaneWork(command.passes, command.slow, command.functions)
+        cycles = vector_time(prod(step.extents.values()), work, unit, command.dtypes[0])
         streams = [
             self._stream(step, region, _elements(region, step), write=number >= len(command.reads))
             for number, region in enumerate((*command.reads, *command.writes))

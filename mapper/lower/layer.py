@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from archsim.ir.functions import Function
+from archsim.ir.inside import MAC
 from archsim.ir.program import Command, CommandGuard, MatmulNest, Region, Token
 from mapper.cost.chip_rates import drain_steps
 from mapper.lower.conversions import conversions
@@ -20,7 +21,7 @@ from mapper.lower.moves import copies, loads, stores
 from mapper.lower.partials import SUM, additions
 from mapper.problem.operands import ACC, OUT, OperandPlan
 
-MAC = Function("mac")
+ADDED = (Function(MAC),)
 
 
 def commands(frame: Frame) -> list[Item]:
@@ -90,7 +91,7 @@ def _accumulate(frame: Frame, depth: int, acc_depth: int) -> Item:
         fresh=frame.edges("first", acc_depth, depth),
         guards=tuple([frame.bound(bound, depth) for bound in layer.bounds]),
         dtypes=dtypes if on_array else (frame.problem.operand(OUT).dtype,),
-        functions=() if on_array else (MAC,),
+        functions=() if on_array else ADDED,
         passes=0 if on_array else 1,
     )
     return Item(unit_engine(frame.problem), depth, command, (*touches, (ring, True)))

@@ -170,6 +170,5 @@ def _work(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> float
     if problem.engine == "copy":
         return 0.0
     unit = next(part for part in chip.architecture.vectors if part.name == problem.vector)
-    passes, slow, _ = drain_steps(problem.layer)
     elements = prod(problem.dims.values())
-    return vector_time(elements, passes, slow, unit, problem.operand(OUT).dtype) / chip.scale(unit)
+    return vector_time(elements, drain_steps(problem.layer), unit, problem.operand(OUT).dtype) / chip.scale(unit)

@@ -14,7 +14,7 @@ from archsim.ir.activity import Activity
 from archsim.ir.check.program import check
 from archsim.ir.functions import Function
 from archsim.ir.program import Command, CommandLoop, LoopEdge, Program, Semaphore
-from archsim.spec.value_domains import ByOperator
+from archsim.spec.by_name import ByName
 from archsim.system import Machine, simulate
 from tests.laws.builders import (
     ARRAY,
@@ -265,8 +265,8 @@ def test_law_59_a_program_again_and_again(runs: int, work: int, launch: int, iss
 def test_law_59_kernels_of_several_operators() -> None:
     """Law 59: each kernel has the times of its operator: launches of 3, then issues of 50 and 7, floors of 1 and 9."""
     times = {
-        "issue": ByOperator(0, {"Softmax": 50 * CYCLE, "Gelu": 7 * CYCLE}),
-        "floor": ByOperator(1 * CYCLE, {"Gelu": 9 * CYCLE}),
+        "issue": ByName(0, {"Softmax": 50 * CYCLE, "Gelu": 7 * CYCLE}),
+        "floor": ByName(1 * CYCLE, {"Gelu": 9 * CYCLE}),
     }
     machine = chip(host=host(3 * CYCLE, depth=8, per="kernel", by_operator=times))
     steps = []
