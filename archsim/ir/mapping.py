@@ -84,7 +84,7 @@ class ModelMapping:
     ``workload_sha256``, ``chip_sha256``: of what it was made for ('' where that is not known). ``fences``: between
     layers, ``needed`` (a command waits for those of earlier layers whose bytes it touches) or ``all`` (for every
     command of earlier layers). ``groups``: those of several layers, whose mappings are without what the groups share;
-    every other layer runs by itself.
+    every other layer runs by itself. ``schedule``: the schedule policy that it obeys, '' for none.
     """
 
     workload: str
@@ -97,6 +97,7 @@ class ModelMapping:
     chip_sha256: str = ""
     fences: LayerFences = "needed"
     groups: tuple[Group, ...] = ()
+    schedule: str = ""
 
 
 @dataclass(frozen=True, slots=True)

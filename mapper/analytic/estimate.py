@@ -29,6 +29,7 @@ from mapper.lower.frame import Frame
 from mapper.lower.model import Lowering, Mapped
 from mapper.lower.window_padding import WindowPadding
 from mapper.options import Options, check_objective, resolve_dtypes
+from mapper.policies import catalogue as policies
 from mapper.problem.formats import formatted
 from mapper.problem.operands import OUT, OperandPlan
 
@@ -36,12 +37,14 @@ from mapper.problem.operands import OUT, OperandPlan
 @dataclass(frozen=True)
 class Estimate:
     """``cycles`` of each layer but those on the host; ``counts`` as in Activity, DRAM's commands and a network's flits
-    estimated; ``dtypes`` by role; ``pairs``: those of inputs and weights that the array computes layers in."""
+    estimated; ``dtypes`` by role; ``pairs``: those of inputs and weights that the array computes layers in;
+    ``kernels``: the layers of each, by number, where the host launches kernels."""
 
     cycles: Mapping[str, int]
     counts: Mapping[CountKey, int]
     dtypes: Mapping[str, str]
     pairs: Mapping[str, tuple[str, str]]
+    kernels: tuple[range, ...] = ()
 
 
 def estimate(workload: Workload, architecture: Architecture, options: Options) -> Estimate:
@@ -66,7 +69,20 @@ def estimate(workload: Workload, architecture: Architecture, options: Options) -
     cycles = {m.layer: m.expected_cycles for m in mapped.mappings if m.kind != "host"}
     used = {frame.name: frame.problem.pair for frame in frames if frame.problem.engine == "array"}
     pairs = {name: (pair["inputs"], pair["weights"]) for name, pair in used.items()}
-    return Estimate(cycles, {key: count for key, count in counts.items() if count}, dtypes, pairs)
+    kernels = _kernels(workload, architecture, options, mapped)
+    return Estimate(cycles, {key: count for key, count in counts.items() if count}, dtypes, pairs, kernels)
+
+
+def _kernels(workload: Workload, architecture: Architecture, options: Options, mapped: Mapped) -> tuple[range, ...]:
+    """A kernel is a group, or a layer that is in none; a policy may have the model launched as one."""
+    if policies.restriction(options.policy, workload, architecture).one_kernel:
+        return (range(len(workload.layers)),)
+    ends = {plan.first: plan.last + 1 for plan in mapped.groups}
+    found: list[range] = []
+    while not found or found[-1].stop < len(workload.layers):
+        begin = found[-1].stop if found else 0
+        found.append(range(begin, ends.get(begin, begin + 1)))
+    return tuple(found)
 
 
 def _counts(

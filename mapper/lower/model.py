@@ -152,6 +152,7 @@ class Lowering:
             self.architecture.sha256,
             fences,
             tuple(plan.written for plan in self.plans),
+            self.options.policy,
         )
         return Compiled(whole, program, tuple(frames), residency, self._warnings())
 

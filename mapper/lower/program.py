@@ -213,7 +213,7 @@ class _Builder:
             token = f"{name}.go>{self.order.queue(lane, core)}"
             self.launch_tokens.append(token)
             signals.append(Token(token))
-            body[-1] = [Command(f"{name}.go", "SYNC", "_host", waits=(Token(token),)), *body[-1]]
+            body[-1] = [Command(f"{name}.go", "SYNC", name, waits=(Token(token),)), *body[-1]]
         does = (Function(kernel.op),)
         launch = Command(
             f"{name}.launch", "HOST", "_host", role="host", waits=ended, signals=tuple(signals), functions=does

@@ -54,14 +54,18 @@ class Rules:
         return replace(self, tiles={**self.tiles, **dict.fromkeys(self.unspread, 1)})
 
     def under(self, policy: str, units: tuple[str, ...], prefetch: Fraction | None) -> Rules:
-        """These rules with what a schedule policy leaves of a layer's schedules."""
+        """These rules with what a schedule policy leaves of a layer's schedules; raises MappingError where that is
+        nothing."""
         if not units and prefetch is None:
             return self
         allowed = units or self.units
         if units and self.units is not None:
             allowed = tuple(unit for unit in self.units if unit in units)
+            if not allowed:
+                stated, left = ", ".join(self.units), ", ".join(units)
+                raise MappingError(f"{self.place}: units {stated}; policy '{policy}' allows {left}")
         place = " and ".join(filter(None, (self.place, f"policy '{policy}'")))
-        return replace(self, units=allowed or None, prefetch=prefetch, place=place)
+        return replace(self, units=allowed, prefetch=prefetch, place=place)
 
     def sorted(self, loops: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
         """Loops (dim, tile) in an order that obeys, else as they came."""

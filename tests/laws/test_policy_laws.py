@@ -29,11 +29,23 @@ def test_law_58_best_is_at_most_platform(sizes: dict[str, int]) -> None:
     assert best <= platform
 
 
+LAYERS = [
+    ("ffn_erf", "tpu_v6e", {"tokens": 64}),
+    ("ffn_erf", "tpu_v6e", {"tokens": 8, "hidden": 256, "inner": 256}),
+    ("ffn_erf", "tpu_v6e", {"tokens": 16, "hidden": 512, "inner": 512}),
+    ("ffn_erf", "tpu_v6e", {"tokens": 1, "hidden": 256, "inner": 512}),
+    ("ffn_erf", "tpu_v6e", {"tokens": 128, "hidden": 1024, "inner": 1024}),
+    ("ffn_erf", "tpu_v3", {"tokens": 64, "hidden": 256, "inner": 256}),
+    ("ffn_gated", "tpu_v3", {"tokens": 64, "hidden": 256, "inner": 256}),
+]
+
+
 @pytest.mark.usefixtures("net")
-def test_law_58_the_platforms_schedule_is_a_candidate() -> None:
-    """Law 58: of a model of several layers, which the policy launches as one kernel, too."""
-    job = Job("ffn_erf", "tpu_v6e", parameters={"tokens": 64}, net=True)
-    tried, _ = trial(job)
-    alone = ax.run("ffn_erf", "tpu_v6e", parameters={"tokens": 64}, schedule="platform").summary
+@pytest.mark.parametrize(("model", "chip", "sizes"), LAYERS, ids=str)
+def test_law_58_the_platforms_schedule_is_a_candidate(model: str, chip: str, sizes: dict[str, int]) -> None:
+    """Law 58: of a model of several layers, which the policy launches as one kernel, too, also where that is all in
+    which its Program differs."""
+    tried, _ = trial(Job(model, chip, parameters=sizes, net=True))
+    alone = ax.run(model, chip, parameters=sizes, schedule="platform").summary
     assert tried["platform"]["cycles"] == alone["cycles_total"]
-    assert ax.run("ffn_erf", "tpu_v6e", parameters={"tokens": 64}).summary["cycles_total"] <= alone["cycles_total"]
+    assert ax.run(model, chip, parameters=sizes).summary["cycles_total"] <= alone["cycles_total"]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
-from archsim.base.errors import ConfigError
+import archsim as ax
+from archsim.base.errors import ConfigError, MappingError
 from archsim.ir.asm.parser import parse_program
 from archsim.ir.asm.printer import print_program
 from archsim.ir.check.program import check
+from archsim.ir.forms.mapping import mapping_to_yaml
+from archsim.ir.forms.mapping_text import mapping_to_text
 from archsim.ir.mapping import Keep, LayerMapping, Loop
 from archsim.ir.program import Command
 from archsim.lab.api import load_model
+from archsim.lab.run.estimate import estimated
 from archsim.lab.run.job import BuiltJob, Job, build
+from archsim.lab.run.net import caught
 from archsim.spec.load import load
 from archsim.system import simulate
 from mapper.given.judge import broken
@@ -141,3 +148,57 @@ def test_queues_that_a_kernel_does_not_use_learn_nothing_from_its_launch() -> No
     values = {"vmem.size": "4 MiB", "hbm.channels": 8}
     found = build(Job("alexnet", "tpu_v3", values=values, schedule="layers"))
     check(found.program, found.architecture)
+
+
+def test_a_mapping_file_names_the_policy_that_it_obeys(tmp_path: Path) -> None:
+    """Read back it gives the same Program, with the same kernels."""
+    found = built("ffn_erf", tokens=64)
+    assert found.mapping is not None and found.mapping.schedule == "xla"
+    dims = {layer.name: layer.dims for layer in load_model("ffn_erf", parameters={"tokens": 64}).layers}
+    texts = {"mapping.yaml": mapping_to_yaml(found.mapping), "mapping.txt": mapping_to_text(found.mapping, dims)}
+    for name, text in texts.items():
+        path = tmp_path / name
+        path.write_text(text)
+        again = build(Job("ffn_erf", CHIP, parameters={"tokens": 64}, mapping=path))
+        assert print_program(again.program) == print_program(found.program)
+
+
+def test_a_constraint_that_a_policy_does_not_allow_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "lanes.yaml"
+    path.write_text("schema: archsim.mapping/1\nconstraints:\n  - {layers: gemm, units: [vpu]}\n")
+    job = Job("gemm", CHIP, parameters={"m": 64, "n": 512, "k": 512}, mapping=path)
+    assert mapping_of(build(replace(job, schedule="layers"))).unit == "vpu"
+    with pytest.raises(MappingError, match=r"lanes.yaml:3:\d+: constraints\[0\]: units vpu; policy 'xla' allows mxu"):
+        build(replace(job, schedule="platform"))
+
+
+@pytest.mark.usefixtures("net")
+def test_what_was_kept_of_a_network_with_a_policy_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARCHSIM_CACHE", str(tmp_path))
+    job = Job("gemm", CHIP, parameters={"m": 96, "n": 96, "k": 96}, net=True)
+    first = caught(job)
+    assert "platform" in first.net["tried"]
+    monkeypatch.setattr("archsim.lab.run.net._Trial.best", lambda _: pytest.fail("tried again"))
+    assert caught(job).net == first.net
+
+
+def test_blocks_of_kernels_are_repeated_in_the_steady_state() -> None:
+    """What a queue waits for a launch belongs to the kernel's layer, so a block is found in every queue."""
+    chip = {"host.per": "kernel", "host.floor": "20 us"}
+    cycles = [
+        ax.run("bert_base", "edge_npu", set=chip, schedule="layers", repeat=repeat).summary["cycles_total"]
+        for repeat in ("exact", "steady")
+    ]
+    assert cycles[1] == pytest.approx(cycles[0], rel=1e-3)
+
+
+@pytest.mark.parametrize(("schedule", "kernels"), [("platform", 1), ("layers", 2)])
+def test_the_cost_model_counts_the_kernels_that_run(schedule: str, kernels: int) -> None:
+    keys = {"platforms.xla.host.floor": "100 us"}
+    job = Job("ffn_erf", CHIP, parameters={"tokens": 64}, schedule=schedule, values=keys)
+    simulated = ax.run("ffn_erf", CHIP, parameters={"tokens": 64}, schedule=schedule, set=keys).summary["latency_s"]
+    expected = estimated(job)["latency_s"]
+    assert expected == pytest.approx(simulated, rel=0.1)
+    assert round(expected / 100e-6) == kernels - 1

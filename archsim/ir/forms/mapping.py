@@ -135,6 +135,7 @@ def mapping_to_yaml(mapping: ModelMapping) -> str:
         "chip": mapping.chip,
         **({"sha256": OneLineMapping(digests)} if any(digests.values()) else {}),
         "objective": mapping.objective,
+        **({"schedule": mapping.schedule} if mapping.schedule else {}),
         **({"fences": mapping.fences} if mapping.fences != FENCES[0] else {}),
         "dtypes": OneLineMapping(mapping.dtypes),
         "placements": [placement_text(placement) for placement in mapping.placements],
@@ -172,6 +173,7 @@ def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
         chip_sha256=found["sha256"].get("chip", ""),
         fences=found["fences"],
         groups=found["groups"],
+        schedule=found["schedule"],
     )
     return MappingFile(mapping, found["constraints"], places)
 
@@ -416,6 +418,7 @@ FILE_KEYS: StatedKeys = {
     "chip": text("name of the chip that it was made for", ""),
     "sha256": _table(text_of, _TEXT, "SHA-256 of the two"),
     "objective": text("what was minimised", ""),
+    "schedule": text("schedule policy that it obeys", ""),
     "fences": word(FENCES, "which commands of earlier layers a command waits for", FENCES[0]),
     "dtypes": _table(text_of, _TEXT, "number format by role"),
     "placements": _list(

@@ -41,8 +41,9 @@ Dims = Mapping[str, Mapping[str, int]]  # layer -> dim -> extent
 
 def mapping_to_text(mapping: ModelMapping, dims: Dims) -> str:
     """The text; ``dims``: extents of every layer's dims. What a search found (bound, proof) is left out."""
-    fences = f" fences {mapping.fences}" if mapping.fences != FENCES[0] else ""
-    lines = [f"mapping of {quote(mapping.workload)} on {quote(mapping.chip)} for {mapping.objective}{fences}"]
+    stated = f" schedule {quote(mapping.schedule)}" if mapping.schedule else ""
+    stated += f" fences {mapping.fences}" if mapping.fences != FENCES[0] else ""
+    lines = [f"mapping of {quote(mapping.workload)} on {quote(mapping.chip)} for {mapping.objective}{stated}"]
     if mapping.workload_sha256 or mapping.chip_sha256:
         lines.append(f'sha256 workload "{mapping.workload_sha256}" chip "{mapping.chip_sha256}"')
     lines.append(" ".join(["dtypes", *(f"{quote(role)} {dtype}" for role, dtype in mapping.dtypes.items())]))
@@ -127,6 +128,7 @@ class _Reader:
     def __init__(self, path: str) -> None:
         self.path = path
         self.names = {"workload": "", "chip": "", "objective": ""}
+        self.schedule = ""
         self.fences: Any = FENCES[0]
         self.digests = {"workload": "", "chip": ""}
         self.dtypes: dict[str, str] = {}
@@ -166,6 +168,7 @@ class _Reader:
             chip_sha256=self.digests["chip"],
             fences=self.fences,
             groups=tuple(self.groups),
+            schedule=self.schedule,
         )
         return MappingFile(mapping, (), self.places, self.dims)
 
@@ -177,6 +180,8 @@ class _Reader:
             cursor.keyword((word,), f"the {key}")
             self._note(cursor, key)
             self.names[key] = cursor.name(f"the {key}")
+        if cursor.skip_if("schedule"):
+            self.schedule = cursor.name("the schedule policy")
         if cursor.skip_if("fences"):
             self.fences = cursor.keyword(FENCES, "which fences")
 

@@ -8,7 +8,7 @@ from typing import cast
 from archsim.base.caches import code_sha256, folder
 from archsim.base.registry import plugins_sha256
 from archsim.base.sealed_file import SealedFile
-from archsim.ir.result_parts import IN_TURN, LAYERS, Net
+from archsim.ir.result_parts import IN_TURN, LAYERS, PLATFORM, Net
 from archsim.lab.run.job import CompileRequest, Job
 from archsim.spec.architecture import Architecture
 from mapper.search.mapping_cache import MACHINE, SOURCES, digest
@@ -45,4 +45,4 @@ def _is_net(found: dict[str, object]) -> bool:
     from mapper.options import OBJECTIVES
 
     tried = found["tried"]
-    return isinstance(tried, dict) and found["kept"] in tried and set(tried) <= {*OBJECTIVES, LAYERS, IN_TURN}
+    return isinstance(tried, dict) and found["kept"] in tried and set(tried) <= {*OBJECTIVES, LAYERS, PLATFORM, IN_TURN}

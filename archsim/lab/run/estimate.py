@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archsim.base.units import PS_PER_S
 from archsim.energy.account import account
@@ -19,7 +19,7 @@ from archsim.energy.chip import tables_for
 from archsim.ir.activity import CountKey, to_cycles
 from archsim.ir.figure_table import DRAM, FIGURES, GROUPS, SAMPLE, RunQuantities
 from archsim.ir.result_parts import MemoryFigures
-from archsim.ir.workload import Layer
+from archsim.ir.workload import Layer, Workload
 from archsim.lab.run.account import chip_facts, executed_on_arrays, workload_facts
 from archsim.lab.run.dram_figures import memory_figures
 from archsim.lab.run.job import Job, load_chip, prepare
@@ -31,6 +31,9 @@ from archsim.spec.architecture import Architecture, Host
 from archsim.spec.memories import Memory
 from mapper.bound.network import network_bound
 from mapper.cost.chip_rates import ChipCosts
+
+if TYPE_CHECKING:
+    from mapper.analytic.estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def estimated(job: Job) -> dict[str, Any]:
     host_ps, host_counts = _on_host(workload.layers, architecture.host)
     total_ps = -(-reference * PS_PER_S // architecture.clock_hz) + host_ps
     if architecture.host is not None and architecture.host.per == "kernel":
-        works = [(layer.op, found.cycles[layer.name]) for layer in workload.layers if found.cycles.get(layer.name)]
+        works = _works(workload, found)
         total_ps += _between_kernels(works, architecture.host, architecture.clock_hz)
         host_counts["", architecture.host.name, "launches"] += max(0, len(works) - 1)
     expected = ExpectedActivity(
@@ -128,6 +131,13 @@ def _on_host(layers: Iterable[Layer], host: Host | None) -> tuple[int, dict[Coun
             own = {"launches": 1, "flops": flops, "link_bytes": size_bytes}
             counts |= {(layer.name, host.name, action): count for action, count in own.items() if count}
     return total_ps, counts
+
+
+def _works(workload: Workload, found: Estimate) -> list[tuple[str, int]]:
+    """The operator after which each kernel is called, and its cycles; those of the host do not count."""
+    kernels = [[workload.layers[number] for number in kernel] for kernel in found.kernels]
+    works = [(kernel[-1].op, sum(found.cycles.get(layer.name, 0) for layer in kernel)) for kernel in kernels]
+    return [(operator, cycles) for operator, cycles in works if cycles]
 
 
 def _between_kernels(works: Sequence[tuple[str, int]], host: Host, clock_hz: int) -> int:

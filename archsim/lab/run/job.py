@@ -262,7 +262,8 @@ class CompileRequest:
 
         layers = {layer.layer: layer for layer in mapping.layers if layer.kind != "host"}
         given = Given(layers, {item.tensor: item for item in mapping.placements}, groups=mapping.groups)
-        return replace(self, options=replace(self.options, given=given, fences=mapping.fences))
+        policy = mapping.schedule or self.options.policy
+        return replace(self, options=replace(self.options, given=given, fences=mapping.fences, policy=policy))
 
     def by(self, kept: str) -> CompileRequest:
         """The same where the mappings of another objective are taken, layers run one by one (``layers``) or each by
@@ -321,7 +322,11 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
         given = pinned.given(workload, resolve_dtypes(architecture, dtypes))
     except (ConfigError, MappingError) as error:
         raise found.explained(error) from None
-    return replace(found, options=replace(asked, given=given, fences=pinned.file.mapping.fences))
+    mapping = pinned.file.mapping
+    policy = policy or mapping.schedule
+    schedule = LAYERS if policy else asked.schedule
+    asked = replace(asked, given=given, fences=mapping.fences, schedule=schedule, policy=policy)
+    return replace(found, options=asked)
 
 
 def _check_mappable(job: Job, architecture: Architecture) -> None:

@@ -129,7 +129,9 @@ class _Trial:
             return
         assert built.mapping is not None
         shown = [(layer.unit, layer.nodes, layer.resident) for layer in built.mapping.layers]
-        content = shown, built.mapping.placements, built.mapping.fences, built.mapping.groups
+        mapping = built.mapping
+        kernels = mapping.schedule if len(shown) > 1 else ""  # one layer is one kernel by any policy
+        content = shown, mapping.placements, mapping.fences, mapping.groups, kernels
         same = next((tried for known, tried in self._known if known == content), None)
         if same is not None:
             self.tried[name] = same
@@ -151,11 +153,21 @@ class _Trial:
 
 
 def alone_cycles(job: Job, architecture: Architecture, asked: CompileRequest, say: Progress = quiet) -> int:
-    """Cycles of all layers one after the other, each as a network of one layer, with one launch."""
+    """Cycles of all layers one after the other, each as a network of one layer, with one launch; of kernels also what
+    lies between them."""
     launch, total = 0, 0
     for cycles, host in _of_layers(job, architecture, asked, say):
         total, launch = total + cycles, max(launch, host)
-    return total + launch
+    return total + launch + _floors(architecture, asked)
+
+
+def _floors(architecture: Architecture, asked: CompileRequest) -> int:
+    """Cycles from the ends of kernels to the next ones' beginnings at least, where each layer is one."""
+    host = architecture.host
+    if host is None or host.per != "kernel":
+        return 0
+    behind = [layer.op for layer in asked.workload.layers if layer.kind != "host"][1:]
+    return to_cycles(sum(host.time_ps("floor", operator) for operator in behind), architecture.clock_hz)
 
 
 def _of_layers(job: Job, architecture: Architecture, asked: CompileRequest, say: Progress) -> Iterator[tuple[int, int]]:
