@@ -114,9 +114,15 @@ def _several(job: Job) -> tuple[str, Several] | None:
     from archsim.lab.generation.run import asked_steps
     from archsim.lab.scenario.find import is_scenario
 
+    steps = asked_steps(job)
+    if job.schedule == both.SCHEDULE and (is_scenario(job.model) or steps is not None):
+        raise typer.BadParameter(
+            f"both are two runs of one model, and {job.model} is several runs; allowed best, layers, platform",
+            param_hint="--schedule",
+        )
     if is_scenario(job.model):
         return "a scenario has none; run its models", scenario.run
-    if asked_steps(job) is not None:
+    if steps is not None:
         return f"{job.model} is several runs; run one", generation.run
     return ("both are two runs; run one", both.run) if job.schedule == both.SCHEDULE else None
 

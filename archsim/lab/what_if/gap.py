@@ -105,12 +105,13 @@ class MappingGap:
 
 
 def mapping_gap(job: Job, say: Progress = quiet) -> MappingGap:
-    """The gap of a job's mapping, in groups only where a file states them; raises ConfigError for a Program, and what
-    mapping raises."""
+    """The gap of a job's mapping, by the schedule policy that it asks for, and in groups only where a file states them;
+    raises ConfigError for a Program, and what mapping raises."""
     if job.is_program:
         raise ConfigError(f"{job.model}: a Program is mapped already; map the model it came from")
     architecture = load_chip(job)
-    asked = prepare(replace(job, schedule=LAYERS), architecture, say)
+    asked = prepare(job, architecture, say)
+    asked = replace(asked, options=replace(asked.options, schedule=LAYERS))
     dtypes = resolve_dtypes(architecture, asked.options.dtypes or {})
     layers = Layers(asked.workload, architecture, dtypes, asked.options)
     mapped = layers.map()
