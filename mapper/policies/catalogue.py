@@ -39,7 +39,7 @@ class ScheduleRestriction:
 
 
 class SchedulePolicy(Protocol):
-    """What the file of a schedule policy defines."""
+    """What the file of a schedule policy defines. It may also define ``USUAL`` (``usual_prefetch``)."""
 
     def restrict(self, workload: Workload, chip: Architecture) -> ScheduleRestriction:
         """What the policy leaves of a model's schedules on a chip.
@@ -60,6 +60,12 @@ def get(name: str) -> SchedulePolicy:
 def restriction(name: str, workload: Workload, chip: Architecture) -> ScheduleRestriction:
     """What a policy leaves of a model's schedules; everything where there is no policy ('')."""
     return get(name).restrict(workload, chip) if name else ScheduleRestriction()
+
+
+def usual_prefetch(name: str) -> Fraction:
+    """What a policy takes where a platform states no ``prefetch``: its file's ``USUAL``; 0 where it has none, or where
+    there is no policy ('')."""
+    return Fraction(getattr(get(name), "USUAL", 0)) if name else Fraction(0)
 
 
 def names() -> tuple[str, ...]:

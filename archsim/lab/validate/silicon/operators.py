@@ -29,7 +29,7 @@ class MeasuredOperator:
         """Parameters of the workload; raises ModelError for sizes that it does not have or that a row lacks."""
         found: dict[str, int] = {}
         for size, value in self._by_name(row).items():
-            if size not in self.parameters or not isinstance(value, int) or value < 1:
+            if size not in self.parameters or not isinstance(value, int):
                 raise ModelError(f"{row.op}: found {size}={value}; allowed whole sizes {', '.join(self.parameters)}")
             found[self.parameters[size]] = value
         missing = [size for size, name in self.parameters.items() if name not in found]
@@ -38,14 +38,10 @@ class MeasuredOperator:
         return found
 
     def _by_name(self, row: SiliconRow) -> Mapping[str, int | str]:
-        """The sizes of a row, whose ``dims`` are those of the operator in their order: 512x768."""
-        dims = str(row.shape.get("dims", ""))
-        if not dims:
-            return row.shape
-        found = dims.split("x")
-        if len(found) != len(self.parameters):
-            raise ModelError(f"{row.op}: found dims={dims}; allowed {'x'.join(self.parameters)}")
-        return {name: int(size) if size.isdigit() else size for name, size in zip(self.parameters, found, strict=True)}
+        if row.dims and len(row.dims) != len(self.parameters):
+            found = "x".join(map(str, row.dims))
+            raise ModelError(f"{row.op}: found dims={found}; allowed {'x'.join(self.parameters)}")
+        return dict(zip(self.parameters, row.dims, strict=True)) if row.dims else row.shape
 
 
 def _conv(sizes: Mapping[str, int]) -> LeastWork:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from archsim.base.errors import ArchsimError, ConfigError
+from archsim.base.errors import ArchsimError
 from archsim.base.units import PS_PER_S
 from archsim.ir.dtypes import size_bytes
 from archsim.lab.run.job import Job, build, load_chip
+from archsim.lab.validate.silicon import calibration
 from archsim.lab.validate.silicon.baselines import BaselineRow
 from archsim.lab.validate.silicon.operators import operator_of
 from archsim.lab.validate.silicon.sets import SiliconRow, SiliconSet
 from archsim.repetition import repeat
-from archsim.spec.architecture import Architecture
+from archsim.spec.architecture import Architecture, Host
+from archsim.spec.by_name import DEFAULT
 from archsim.spec.peaks import dram_bytes_per_s
 
 US_PER_S = 10**6
-CALIBRATED = "calibrated:"
 WARM = 1  # runs before the one that is measured
 MOST_EXACT_BYTES = 1 << 30  # of operands and results, up to which the DRAM is simulated command by command
-_NOTHING_LAUNCHED = {"launch": "0 s", "issue": "0 s"}  # where the kernel alone was timed
+_LAUNCHED = ("launch", "issue")  # the times of the host that a kernel timed alone does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +57,18 @@ def on_chip(measured: SiliconSet, *, calibrated: bool = True) -> SetOnChip:
     defaults. Raises ConfigError where there is no such chip or platform."""
     keys: dict[str, object] = {"platform": measured.platform, **measured.keys}
     chip = load_chip(Job("", measured.chip, values=keys))
-    if measured.timed == "device":
-        launched = chip.platforms[measured.platform].host.stated
-        stated = (key for key in _NOTHING_LAUNCHED if launched.get(f"{key}_ps"))
-        keys |= {f"platforms.{measured.platform}.host.{key}": _NOTHING_LAUNCHED[key] for key in stated}
     if not calibrated:
-        keys |= _without_calibration(chip)
+        keys |= calibration.left_out(chip)
+    if measured.timed == "device" and chip.host is not None:
+        launched = (key for key in _LAUNCHED if _takes_time(chip.host, key))
+        keys |= {f"platforms.{chip.platform}.host.{key}": "0 s" for key in launched}
     return SetOnChip(measured, load_chip(Job("", measured.chip, values=keys)), keys)
 
 
-def _without_calibration(chip: Architecture) -> dict[str, object]:
-    """The keys of the chip's platform whose source says that they were calibrated, at what they do nothing at."""
-    neutral = {"host.floor": "0 s", "host.launch": "0 s", "host.issue": "0 s", "clock_share": 1}
-    prefix = f"platforms.{chip.platform}."
-    fitted = [path.removeprefix(prefix) for path, source in chip.sources.items() if source.startswith(CALIBRATED)]
-    return {f"{prefix}{key}": neutral[key] for key in fitted if key in neutral}
+def _takes_time(host: Host, key: str) -> bool:
+    """Whether the host states a time above 0 for a key, of any operator."""
+    others = host.by_operator[key].others.values() if key in host.by_operator else ()
+    return any((host.time_ps(key, DEFAULT), *others))
 
 
 def job_of(on: SetOnChip, row: SiliconRow) -> Job:
@@ -84,14 +84,17 @@ def job_of(on: SetOnChip, row: SiliconRow) -> Job:
 
 
 def command_of(job: Job) -> str:
-    """What a user types for a job."""
+    """What a user types for a job, quoted for a shell."""
     words = ["archsim", "run", str(job.model), "--on", str(job.chip)]
-    words += [f"--parameter {name}={value}" for name, value in job.parameters.items()]
-    words += [f"--dtype {job.dtype}"] if job.dtype else []
-    words += [f"--fidelity {job.fidelity}"] if job.fidelity else []
-    words += [f"--schedule {job.schedule}", f"--platform {job.values['platform']}", f"--warm {job.warm}"]
-    words += [f"--set {key}='{value}'" for key, value in job.values.items() if key != "platform"]
-    return " ".join(words)
+    for name, value in job.parameters.items():
+        words += ["--parameter", f"{name}={value}"]
+    words += ["--dtype", job.dtype] if job.dtype else []
+    words += ["--fidelity", job.fidelity] if job.fidelity else []
+    words += ["--schedule", job.schedule, "--platform", str(job.values["platform"]), "--warm", str(job.warm)]
+    chip_keys = {key: value for key, value in job.values.items() if key != "platform"}
+    for key, found in chip_keys.items():
+        words += ["--set", f"{key}={found if isinstance(found, str) else json.dumps(found)}"]
+    return shlex.join(words)
 
 
 def predicted(on: SetOnChip, row: SiliconRow) -> SiliconPrediction:
@@ -105,24 +108,26 @@ def predicted(on: SetOnChip, row: SiliconRow) -> SiliconPrediction:
     return SiliconPrediction(row, command_of(job), found.interval_ps * US_PER_S / PS_PER_S)
 
 
-def least(on: SetOnChip, row: SiliconRow) -> BaselineRow:
-    """The row as rooflines see it; raises ModelError as ``job_of``, ConfigError for a format without a peak."""
+def least(on: SetOnChip, row: SiliconRow) -> BaselineRow | None:
+    """The row as rooflines see it; None where the chip has no peak that it would need."""
     operator = operator_of(row)
     work = operator.work(operator.sizes(row))
-    peaks = _macs_per_s(on.chip, row.format), _bytes_per_s(on.chip)
-    macs_us, bytes_us = work.macs * US_PER_S / peaks[0], work.elements * size_bytes(row.format) * US_PER_S / peaks[1]
+    bytes_per_s, macs_per_s = _bytes_per_s(on.chip), _macs_per_s(on.chip, row.format)
+    if bytes_per_s is None or (work.macs and not macs_per_s):
+        return None
+    macs_us = work.macs * US_PER_S / macs_per_s if work.macs else Fraction(0)
+    bytes_us = work.elements * size_bytes(row.format) * US_PER_S / bytes_per_s
     return BaselineRow(row.case, row.time_us, float(macs_us), float(bytes_us))
 
 
 def _macs_per_s(chip: Architecture, dtype: str) -> Fraction:
-    """Of all arrays at the chip's own clock, whatever a platform sustains."""
-    stated = chip.base or chip
-    return sum((a.rows * a.cols * a.rate(dtype, dtype) * a.copies * a.clock_hz for a in stated.arrays), Fraction(0))
+    """Of all arrays that have the format, at the chip's own clock, whatever a platform sustains."""
+    arrays = [array for array in (chip.base or chip).arrays if (dtype, dtype) in array.rates]
+    return sum((a.rows * a.cols * a.rate(dtype, dtype) * a.copies * a.clock_hz for a in arrays), Fraction(0))
 
 
-def _bytes_per_s(chip: Architecture) -> Fraction:
+def _bytes_per_s(chip: Architecture) -> Fraction | None:
+    """Of all DRAM; None where there is none, or one whose peak is not known."""
     rates = [dram_bytes_per_s(memory) for memory in chip.memories if memory.kind == "dram"]
     known = [rate for rate in rates if rate is not None]
-    if len(known) != len(rates) or not known:
-        raise ConfigError(f"chip '{chip.name}': no DRAM whose peak is known")
-    return sum(known, Fraction(0))
+    return sum(known, Fraction(0)) if known and len(known) == len(rates) else None

@@ -18,11 +18,10 @@ from typing import Any
 from archsim.base.errors import ArchsimError, ConfigError
 from archsim.base.progress import each
 from archsim.lab.validate.silicon import baselines
-from archsim.lab.validate.silicon.predict import SetOnChip, SiliconPrediction, least, on_chip, predicted
+from archsim.lab.validate.silicon.predict import SiliconPrediction, least, on_chip, predicted
 from archsim.lab.validate.silicon.sets import SiliconSet, read
 
 NAME = "silicon"
-WORST = 5  # rows that a table shows of a set
 CALIBRATE = ("shipped", "none")
 
 
@@ -47,13 +46,13 @@ class SetScore:
         return dict(Counter(row.reason for row in self.rows if row.reason))
 
     def to_json(self) -> dict[str, object]:
-        """Figures in percent; null where no row could be run."""
+        """Figures in percent, null where no row could be run; p90: the least error that 90 % of rows do not exceed."""
         errors = [100 * row.error for row in self.scored]
         sizes = sorted(map(abs, errors))
         figures: dict[str, float | None] = {
             "mape_pct": fmean(sizes) if sizes else None,
             "median_pct": median(sizes) if sizes else None,
-            "p90_pct": sizes[min(len(sizes) - 1, int(0.9 * len(sizes)))] if sizes else None,
+            "p90_pct": sizes[(9 * len(sizes) + 9) // 10 - 1] if sizes else None,
             "max_pct": sizes[-1] if sizes else None,
             "bias_pct": fmean(errors) if errors else None,
             "roofline_pct": self.rooflines[0],
@@ -76,11 +75,6 @@ class SiliconResult:
     def met(self) -> bool:
         """Whether at least one row was run."""
         return any(score.scored for score in self.sets)
-
-    @property
-    def incomplete(self) -> str:
-        """No row has a threshold: what could not be run is counted, and told with the figures."""
-        return ""
 
     def to_json(self) -> dict[str, object]:
         """The JSON object of ``validate silicon --format json``."""
@@ -125,14 +119,8 @@ def _scored(measured: SiliconSet, calibrated: bool, jobs: int) -> SetScore:
     except ArchsimError as error:
         return SetScore(measured, reason=str(error))
     rows = _each(partial(predicted, on), measured, jobs)
-    seen = list(_baseline_rows(on, rows))
+    seen = [row for row in (least(on, found.row) for found in rows if not found.reason) if row is not None]
     return SetScore(measured, rows, (baselines.roofline(seen), baselines.fitted_roofline(seen)))
-
-
-def _baseline_rows(on: SetOnChip, rows: Iterable[SiliconPrediction]) -> Iterable[baselines.BaselineRow]:
-    for found in rows:
-        if not found.reason:
-            yield least(on, found.row)
 
 
 def _each(predict: Callable[..., SiliconPrediction], measured: SiliconSet, jobs: int) -> tuple[SiliconPrediction, ...]:
