@@ -128,7 +128,11 @@ def validate(
         Path | None, typer.Option(metavar="DIR", help="Take reference data of the same format from here.")
     ] = None,
     allow_skipped: Annotated[
-        bool, typer.Option("--allow-skipped", help="Do not fail where rows with a threshold could not be scored.")
+        bool,
+        typer.Option(
+            "--allow-skipped",
+            help="Do not fail where rows with a threshold could not be scored; silicon has no such rows.",
+        ),
     ] = False,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME...", help="silicon: this set alone; repeatable.")
@@ -141,12 +145,18 @@ def validate(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="silicon: write every row into DIR.")] = None,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
-    """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored."""
+    """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored.
+
+    The suite silicon has no thresholds: it counts what cannot be run, says why, and exits with 1 where no row can be.
+    """
     from archsim.lab.validate import suites
     from archsim.report.checks import validation
     from archsim.report.kit.console import columns, folded
 
     if suite == suites.SILICON:
+        if allow_skipped:
+            said = "is no option of the suite silicon: rows that cannot be run are counted and do not fail"
+            raise typer.BadParameter(said, param_hint="--allow-skipped")
         silicon.validate(reference, tuple(set_ or ()), calibrate.value, workers, out, format_)
         return
     given = {

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from enum import StrEnum
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +11,7 @@ import typer
 
 from archsim.base.writable import check_directory, write_all
 from archsim.cli import options as opt
-from archsim.cli.printing import progress, put
+from archsim.cli.printing import progress, put, say_error
 
 if TYPE_CHECKING:
     from archsim.lab.validate.silicon.suite import SiliconResult
@@ -46,12 +44,12 @@ def validate(
     if out is not None:
         write_all(out, {SUMMARY: figures + "\n", ROWS: _rows(result)})
     if not result.met:
+        say_error("error: validate silicon: no row could be run")
         raise typer.Exit(1)
 
 
 def _rows(result: SiliconResult) -> str:
-    rows, text = list(result.rows()), StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    from archsim.report.kit.part_page import csv_text
+
+    rows = list(result.rows())
+    return csv_text(list(rows[0]) if rows else [], [list(row.values()) for row in rows])

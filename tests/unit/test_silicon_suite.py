@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -299,6 +301,26 @@ def test_sets_are_named(tmp_path: Path) -> None:
     (tmp_path / "sets.json").write_text("{}")
     with pytest.raises(ConfigError, match="allowed a mapping of names of sets to mappings, one at least"):
         suite.run(tmp_path)
+
+
+def test_exit_codes_and_files_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows that cannot be run do not fail as long as others can; no row has a threshold that may be skipped."""
+
+    def ended(*arguments: str) -> tuple[Any, str]:
+        with pytest.raises(SystemExit) as caught:
+            main(["validate", "silicon", "--reference", str(tmp_path), *arguments])
+        return caught.value.code or 0, capsys.readouterr().err
+
+    reference(tmp_path, HEADER + SMALL + "=1,attention,bf16,s=128,5,0,x\n")
+    assert ended("--out", str(tmp_path / "out"))[0] == 0
+    with (tmp_path / "out" / "silicon.csv").open(newline="") as file:
+        small, attention = csv.DictReader(file)
+    assert (small["case"], attention["case"], attention["predicted_us"]) == ("small", "'=1", "")
+    assert "no workload stands for" in attention["not_run"]
+    reference(tmp_path, HEADER + "a,attention,bf16,s=128,5,0,x\n")
+    assert ended() == (1, "error: validate silicon: no row could be run\n")
+    code, said = ended("--allow-skipped")
+    assert code == 2 and "is no option of the suite silicon" in said
 
 
 def test_rooflines_of_rows_that_are_one() -> None:
