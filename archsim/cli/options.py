@@ -217,7 +217,7 @@ class JobOptions:
     def job(self) -> Job:
         """The job that the lab runs. Switches the cache off where that is asked for; raises ConfigError where an option
         cannot be read."""
-        from archsim.lab.kit.options import parse_lookups, parse_parameters
+        from archsim.lab.kit.options import parse_lookups, parse_parameters, with_platform
         from archsim.lab.run.job import Job
         from archsim.spec.load import assignments
 
@@ -229,7 +229,7 @@ class JobOptions:
             batch=self.batch,
             objective=self.objective.value,
             dtype=self.dtype,
-            values={**assignments(self.set_ or []), **({"platform": self.platform} if self.platform else {})},
+            values=with_platform(assignments(self.set_ or []), self.platform, "--set", "--platform"),
             seed=self.seed,
             on_unsupported=self.on_unsupported.value,
             fidelity=self.fidelity.value if self.fidelity else None,

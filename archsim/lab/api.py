@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from archsim.base.errors import ConfigError
 from archsim.ir.workload import Workload
+from archsim.lab.kit.options import with_platform
+from archsim.lab.kit.platforms import check_platforms
 from archsim.lab.run.job import ChipLike, Job, ModelLike
 from archsim.lab.run.run import RunResult, execute
 from archsim.lab.scenario import find
 from archsim.spec.architecture import Architecture
-from archsim.spec.load import load, names
+from archsim.spec.load import load, names, where
 
 if TYPE_CHECKING:
     from archsim.lab.compare.runs import Comparison, RunLike
@@ -27,7 +29,9 @@ def load_chip(name_or_path: str | Path) -> Architecture:
 
     Raises ConfigError with file:line, key path, value found and what is allowed.
     """
-    return load(name_or_path)
+    found = load(name_or_path)
+    check_platforms(found, lambda path: where(name_or_path, {}, path))
+    return found
 
 
 def load_model(
@@ -143,7 +147,7 @@ def run(
     ``platform``: one of the chip's, in place of the one that its file names. Raises the children of ArchsimError.
     """
     _check_model(model)
-    values = {**(set or {}), **({"platform": platform} if platform is not None else {})}
+    values = with_platform(set or {}, platform, "set", "platform")
     job = Job(model, on, batch, objective, dtype, values, seed, on_unsupported, lookups=lookups or {})
     job = replace(job, parameters=dict(parameters or {}))
     job = replace(job, fidelity=fidelity, warm=warm, repeat=repeat)

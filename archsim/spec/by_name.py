@@ -32,10 +32,10 @@ def by_name(one: Domain, example: str) -> Domain:
 
     def convert(value: object) -> ByName[Any]:
         if not isinstance(value, dict):
-            return ByName(one.convert(value))
+            return ByName(_converted(one, value, after=f", or a mapping such as {example}"))
         if DEFAULT not in value:
             raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
-        found = {str(name): one.convert(each) for name, each in value.items()}
+        found = {str(name): _converted(one, each, before=f"{name}: ") for name, each in value.items()}
         return ByName(found.pop(DEFAULT), dict(sorted(found.items())))
 
     def written(found: ByName[Any]) -> object:
@@ -45,3 +45,11 @@ def by_name(one: Domain, example: str) -> Domain:
         return {DEFAULT: plain, **{name: one.written(each) for name, each in found.others.items()}}
 
     return Domain(allowed, convert, j.any_of(dict(one.json), j.table(dict(one.json))), written)
+
+
+def _converted(one: Domain, value: object, before: str = "", after: str = "") -> Any:
+    """A value of a domain; raises ConfigError with texts around what the domain says of another one."""
+    try:
+        return one.convert(value)
+    except ConfigError as error:
+        raise ConfigError(f"{before}{error}{after}") from None

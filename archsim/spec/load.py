@@ -99,20 +99,30 @@ def lineage(chip: str | Path) -> list[str]:
 
 
 def where(name_or_path: str | Path, values: Mapping[str, object], key_path: str, *, origin: str = "--set") -> str:
-    """The place that states a part's key, for a message: file:line:column, or ``origin`` where ``values`` set it.
+    """The place that states a key of a part or of ``platforms``, for a message: file:line:column, or ``origin`` where
+    ``values`` set it.
 
     The chip's file where nothing does, and the default holds.
     """
     from archsim.spec import tree
 
-    if key_path in values:
+    if any(f"{key_path}.".startswith(f"{path}.") for path in values):
         return origin
     document = _document(name_or_path)
     name, _, key = key_path.partition(".")
     for part in tree.placed(document):
         if part.name == name and key in part.node.mapping:
             return str(part.node.mapping[key].mark)
-    return str(document.mark)
+    return str(_deepest(document, key_path).mark if name == tree.PLATFORMS else document.mark)
+
+
+def _deepest(node: FileNode, key_path: str) -> FileNode:
+    """The node of a key path, or of as much of it as is stated."""
+    for step in key_path.split("."):
+        if step not in node.mapping:
+            break
+        node = node.mapping[step]
+    return node
 
 
 def assignments(texts: Iterable[str]) -> dict[str, object]:

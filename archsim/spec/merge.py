@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from archsim.base.errors import ConfigError, nearest
 from archsim.spec.nodes import FileNode, Mark, of_value
 from archsim.spec.problems import Problems
-from archsim.spec.tree import PARALLEL, Placed, has_open_keys, known_paths, placed
+from archsim.spec.tree import PARALLEL, PLATFORMS, Placed, has_open_keys, known_paths, placed
 
 OPTION = "option"
+SET_OPTION, PLATFORM_OPTION = "--set", "--platform"  # the one is another way to write a case of the other
+PLATFORM, HOST = "platform", "host"
 _OWN = ("extends", "name", "description")  # never inherited
 _EXPANSION = ("fanouts", "registers")
 _EXPANDED_FROM = ("shape", "dataflow", "kind", "weight_double_buffer")
@@ -42,12 +44,26 @@ def override(root: FileNode, values: Mapping[str, object], origin: str) -> FileN
     for path, value in values.items():
         if path not in known and not has_open_keys(copy, path):
             raise ConfigError(f"{origin} {path}: no such key path in this chip{nearest(path, known)}")
-        node = of_value(value, Mark(origin))
+        node = of_value(value, Mark(PLATFORM_OPTION if (origin, path) == (SET_OPTION, PLATFORM) else origin))
         _set_source(node, f"{OPTION}: {origin}")
         _set(copy, path, node)
     for path in values:
         _forget_expansion(copy, path, values)
+        _refuse_unheard(copy, path, origin)
     return copy
+
+
+def _refuse_unheard(root: FileNode, path: str, origin: str) -> None:
+    """A key of the host that the platform states on which the chip runs: the host's own would say nothing."""
+    first, _, key = path.partition(".")
+    chosen = root.mapping.get(PLATFORM)
+    if chosen is None or not any(part.kind == HOST and part.name == first for part in placed(root)):
+        return
+    known = root.mapping.get(PLATFORMS, FileNode({}, root.mark)).mapping
+    host = known.get(str(chosen.value), root).mapping.get(HOST)
+    if host is not None and key in host.mapping:
+        said = f"platform '{chosen.value}' states its own, which acts in its place"
+        raise ConfigError(f"{origin} {path}: {said}; allowed {PLATFORMS}.{chosen.value}.{HOST}.{key}")
 
 
 def _over(under: FileNode | None, node: FileNode) -> FileNode:

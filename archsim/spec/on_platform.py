@@ -15,7 +15,8 @@ P = TypeVar("P", bound=Part)
 def on_platform(chip: Architecture) -> Architecture:
     """The chip with what its ``platform`` changes; the chip itself where it has none.
 
-    Cycles of a run stay those of the chip's own clock: a platform that sustains less of it takes more of them.
+    Cycles of a run stay those of the chip's own clock: a platform that sustains less of it takes more of them. A part
+    at that very clock goes with it, whether the file states the part's clock or not; one at another clock keeps it.
     """
     if not chip.platform:
         return chip

@@ -68,8 +68,8 @@ class Platform:
         Key(
             "clock_share",
             d.ratio("1/100", "1"),
-            "share of the chip's clock that is sustained; DRAM, links, the host and parts with a clock of their own "
-            "keep theirs",
+            "share of the chip's clock that the parts which run at it sustain; DRAM, the host, networks around the "
+            "innermost one and parts at another clock than the chip's keep theirs",
         ),
     ] = Fraction(1)
     vector_share: Annotated[

@@ -193,6 +193,10 @@ def _host(file: File) -> None:
 def _platform(file: File) -> None:
     named: str | None = file.chip.platform
     known: dict[str, Any] = file.chip.platforms
+    for name, platform in known.items():
+        _host_of_platform(file, name, platform.host)
+        if platform.prefetch is not None and not platform.policy:
+            _of_platform(file, f"{name}.prefetch", "found no policy that would read it; allowed beside a 'policy'")
     if named is not None and named not in known:
         allowed = ", ".join(known) or "no platform, since the file states none under 'platforms'"
         file.problems.add(
@@ -202,6 +206,31 @@ def _platform(file: File) -> None:
         file.problems.add(
             file.mark("platforms"), "platforms", "found keys of a host; allowed on a chip with a 'host' part"
         )
+
+
+def _host_of_platform(file: File, name: str, own: Any) -> None:
+    """The host as a platform makes it launches whole Programs or kernels; a key of the platform has to act there."""
+    host = next((part.spec for part in file.of(schema.HOST)), None)
+    if host is None or (own.per or host.per) == "kernel" or not own.model_fields_set - {"depth"}:
+        return
+    times = {key: getattr(own, key) for key in ("launch", "issue", "floor")}
+    for key in (key for key, time in times.items() if time is not None and time.others):
+        said = "found times of single operators; allowed one time, or with 'per: kernel'"
+        _of_platform(file, f"{name}.host.{key}", said)
+    launch, issue, floor = (getattr(host, key) if time is None else time.default for key, time in times.items())
+    if floor:
+        key = "floor" if times["floor"] is not None else "per"
+        found = units.exact(floor, units.TIME)
+        _of_platform(file, f"{name}.host.{key}", f"found a floor of {found}; allowed 0 s, or with 'per: kernel'")
+    if issue > launch:
+        key = next((key for key in ("issue", "launch") if times[key] is not None), "per")
+        found, most = (units.exact(time, units.TIME) for time in (issue, launch))
+        said = f"found an issue of {found}; allowed 0 s to {most}, the launch, or with 'per: kernel'"
+        _of_platform(file, f"{name}.host.{key}", said)
+
+
+def _of_platform(file: File, path: str, message: str) -> None:
+    file.problems.add(file.mark("platforms", *path.split(".")), f"platforms.{path}", message)
 
 
 def _technology(file: File) -> None:

@@ -69,13 +69,13 @@ def estimate(workload: Workload, architecture: Architecture, options: Options) -
     cycles = {m.layer: m.expected_cycles for m in mapped.mappings if m.kind != "host"}
     used = {frame.name: frame.problem.pair for frame in frames if frame.problem.engine == "array"}
     pairs = {name: (pair["inputs"], pair["weights"]) for name, pair in used.items()}
-    kernels = _kernels(workload, architecture, options, mapped)
+    kernels = _kernels(workload, options, mapped)
     return Estimate(cycles, {key: count for key, count in counts.items() if count}, dtypes, pairs, kernels)
 
 
-def _kernels(workload: Workload, architecture: Architecture, options: Options, mapped: Mapped) -> tuple[range, ...]:
+def _kernels(workload: Workload, options: Options, mapped: Mapped) -> tuple[range, ...]:
     """A kernel is a group, or a layer that is in none; a policy may have the model launched as one."""
-    if policies.restriction(options.policy, workload, architecture).one_kernel:
+    if policies.is_one_kernel(options.policy):
         return (range(len(workload.layers)),)
     ends = {plan.first: plan.last + 1 for plan in mapped.groups}
     found: list[range] = []

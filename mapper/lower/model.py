@@ -136,7 +136,7 @@ class Lowering:
             )
         )
         fences = self.options.fences
-        whole_model = policies.restriction(self.options.policy, self.workload, self.architecture).one_kernel
+        whole_model = policies.is_one_kernel(self.options.policy)
         program = assemble(
             self.workload.name, self.architecture, lowered, tensors, outputs, fences, one_kernel=whole_model
         )  # fmt: skip

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from archsim.base import registry
+from archsim.base.errors import ConfigError
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
 
@@ -32,14 +33,22 @@ class LayerRestriction:
 @dataclass(frozen=True, slots=True)
 class ScheduleRestriction:
     """What is left of the schedules of a model. ``layers``: by their names; those that are not named are not
-    restricted. ``one_kernel``: the model is launched as one; else each layer is a kernel of its own."""
+    restricted."""
 
     layers: Mapping[str, LayerRestriction] = field(default_factory=dict)
-    one_kernel: bool = False
 
 
 class SchedulePolicy(Protocol):
-    """What the file of a schedule policy defines. It may also define ``USUAL`` (``usual_prefetch``)."""
+    """What the file of a schedule policy defines, or may define beside it.
+
+    ``PLATFORM_KEYS``: the keys of a platform that it reads, of those that are there for policies (``prefetch``).
+    ``ONE_KERNEL``: a model is launched as one kernel, whose time is that of no single operator; else each layer is a
+    kernel of its own. ``USUAL``: the share that it prefetches where a platform states none.
+    """
+
+    PLATFORM_KEYS: tuple[str, ...] = ()
+    ONE_KERNEL: bool = False
+    USUAL: Fraction = Fraction(0)
 
     def restrict(self, workload: Workload, chip: Architecture) -> ScheduleRestriction:
         """What the policy leaves of a model's schedules on a chip.
@@ -60,6 +69,16 @@ def get(name: str) -> SchedulePolicy:
 def restriction(name: str, workload: Workload, chip: Architecture) -> ScheduleRestriction:
     """What a policy leaves of a model's schedules; everything where there is no policy ('')."""
     return get(name).restrict(workload, chip) if name else ScheduleRestriction()
+
+
+def reads(name: str, key: str) -> bool:
+    """Whether a policy reads a key of the platform that states it."""
+    return key in getattr(get(name), "PLATFORM_KEYS", ())
+
+
+def is_one_kernel(name: str) -> bool:
+    """Whether a policy launches a model as one kernel; without one ('') it does not."""
+    return bool(name) and bool(getattr(get(name), "ONE_KERNEL", False))
 
 
 def usual_prefetch(name: str) -> Fraction:

@@ -16,15 +16,17 @@ from archsim.ir.workload import Layer, Workload
 from archsim.spec.architecture import Architecture
 from mapper.policies.catalogue import LayerRestriction, ScheduleRestriction
 
+PLATFORM_KEYS = ("prefetch",)
+ONE_KERNEL = True
 USUAL = Fraction(3, 4)  # of the vector memory, where the platform states no ``prefetch``
 
 
 def restrict(workload: Workload, chip: Architecture) -> ScheduleRestriction:
-    """Products copy their operands first; those of one row run on the vector unit where it can do them."""
+    """Products copy their operands first; those of one row run on the chip's first vector unit, if it has one."""
     stated = chip.platforms[chip.platform].prefetch if chip.platform else None
     share = USUAL if stated is None else stated
     found = {layer.name: _product(layer, chip, share) for layer in workload.layers if layer.kind == "matmul"}
-    return ScheduleRestriction(found, one_kernel=True)
+    return ScheduleRestriction(found, one_kernel=ONE_KERNEL)
 
 
 def _product(layer: Layer, chip: Architecture, share: Fraction) -> LayerRestriction:

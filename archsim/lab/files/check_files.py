@@ -11,6 +11,7 @@ from archsim.energy.chip import tables_for
 from archsim.energy.dram import read_dram
 from archsim.energy.technology import read_technology
 from archsim.lab.kit.options import parse_dtypes
+from archsim.lab.kit.platforms import check_platforms
 from archsim.lab.kit.text import read_text
 from archsim.lab.run.fits import check_fit
 from archsim.lab.run.job import ASM, Job, load_chip, load_workload, read_program
@@ -143,6 +144,7 @@ def _table(keys: Collection[str]) -> str:
 
 def _chip(path: Path) -> str:
     chip = load(path)
+    check_platforms(chip, lambda key_path: where(path, {}, key_path))
     try:
         tables_for(chip)
     except ConfigError as error:

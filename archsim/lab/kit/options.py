@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from archsim.base import units
 from archsim.base.errors import ConfigError, nearest
 from archsim.facts.number_formats import SHORT, element_format
 from archsim.ir import dtypes, result
@@ -181,6 +182,17 @@ def policy_of(schedule: str, chip: Architecture) -> str:
         known = (*SCHEDULES, *catalogue.names())
         raise ConfigError(f"schedule: found '{schedule}'{nearest(schedule, known)}; allowed {', '.join(known)}")
     return schedule
+
+
+def with_platform(values: Mapping[str, object], platform: str | None, set_: str, option: str) -> dict[str, object]:
+    """The values of a chip's keys, with the platform where one is asked for; ``set_`` and ``option``: what both are
+    called. Raises ConfigError where both name a platform."""
+    if platform is None:
+        return {**values}
+    if "platform" in values:
+        found = f"found {units.shown(platform)} beside {set_} platform={values['platform']}"
+        raise ConfigError(f"{option}: {found}; allowed one of them")
+    return {**values, "platform": platform}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from archsim.ir.result_parts import IN_TURN, LAYERS, PLATFORM, RunOptions
 from archsim.ir.workload import Workload
 from archsim.lab.kit import options
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
+from archsim.lab.kit.platforms import check_platforms
 from archsim.lab.kit.text import read_text
 from archsim.lab.run.fidelity import affordable, with_fidelity
 from archsim.lab.run.fits import check_fit
@@ -368,7 +369,15 @@ def load_chip(job: Job, origin: str = "") -> Architecture:
         found = load.replace(job.chip, job.values, origin=origin or "replace") if job.values else job.chip
     else:
         found = load.load(job.chip, job.values or None, origin=origin or "--set")
+    check_platforms(found, lambda path: _place(job, path, origin))
     return with_fidelity(found, job.fidelity) if job.fidelity is not None else found
+
+
+def _place(job: Job, key_path: str, origin: str) -> str:
+    """The place that states a key of the job's chip: the chip's name where it was made of no file."""
+    if isinstance(job.chip, Architecture):
+        return f"chip '{job.chip.name}'"
+    return load.where(job.chip, job.values, key_path, origin=origin or "--set")
 
 
 def load_workload(job: Job) -> Workload:

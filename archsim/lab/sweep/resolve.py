@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
@@ -136,15 +136,28 @@ def _check_axes(sweep: Sweep, most: int, problems: Problems) -> None:
             said = f"no such key path in chip '{chip.name}'{nearest(axis.key, known)}"
             problems.add(mark, f"axes.{axis.key}", said)
             continue
-        refused = (_refused(sweep.chip, axis.key, value) for value in axis.values[:most])
+        refused = (_refused(sweep, axis.key, value) for value in axis.values[:most])
         for reason in islice(filter(None, refused), FEW):
             problems.add(mark, f"axes.{axis.key}", reason)
 
 
-def _refused(chip: str, key: str, value: object) -> str:
-    """Why no chip like this one could have a value; '' where it could, or what is wrong is something else."""
+def _refused(sweep: Sweep, key: str, value: object) -> str:
+    """Why no chip like this one could have a value, on any platform that is an axis too; '' where it could, or what is
+    wrong is something else."""
+    platforms = next((axis.values for axis in sweep.axes if axis.key == "platform" != key), ())
+    others: list[dict[str, object]] = [{"platform": each} for each in platforms] or [{}]
+    reason = ""
+    for other in others:
+        reason = _refusal(sweep.chip, key, {**other, key: value})
+        if not reason:
+            break
+    return reason
+
+
+def _refusal(chip: str, key: str, values: Mapping[str, object]) -> str:
+    """Why a chip with these values is none, where that is said of the key; else ''."""
     try:
-        load.load(chip, {key: value}, origin="axes")
+        load.load(chip, values, origin="axes")
     except ArchsimError as error:
         _, own, reason = str(error).partition(f"{key}: ")
         return reason if own and str(error).startswith("axes") else ""
