@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from archsim.base import units
 from archsim.spec import schema
+from archsim.spec.by_name import ByName
 from archsim.spec.problems import allowed_text
 from archsim.spec.schema_base import KEYS_LATER, label
 from archsim.spec.value_domains import MeasuredQuantity
@@ -88,6 +89,38 @@ mappings merge key by key, parts by `name`, lists are replaced, new parts go beh
 them. Single values: `--set dram.channels=8`, `chip.replace({"dram.channels": 8})`; a key path is PART.KEY, or
 a top-level key.
 
+**Platforms.** A chip file states the silicon; `platforms` states, by name, the software that runs it, and `platform`
+the usual one of them. `--platform NAME`, the same as `--set platform=NAME`, takes another one.
+
+    platforms:
+      library:
+        policy: framework                        # what `--schedule platform` allows of schedules
+        host:                                    # in place of the same keys of the chip's host
+          per: kernel
+          depth: 1024
+          launch: 5 us
+          issue: {default: 7 us, Softmax: 13 us, LayerNormalization: 52 us}
+          floor: 1 us
+        clock_share: 0.92                        # of the clock
+        vector_share: {default: 1, softmax: 0.25}
+    platform: library
+
+With `per: kernel` the host launches each kernel (a layer, or layers that run as a group) and the next one begins a
+`floor` after the one before has ended; else it launches a Program once, and there is no floor. `launch`, `issue` and
+`floor` of kernels are one time, or a table with a `default` and the times of some operators, by the names that `show
+operators` lists. A key of the host that the platform states is set there, `--set platforms.library.host.launch="3
+us"`: `host.launch` would change nothing, and is refused.
+
+`policy` names what the platform's compiler or library allows of schedules (`show policies`,
+[mapping.md](mapping.md)). A policy that copies operands whole before a product begins, such as `xla`, reads
+`prefetch`, the share of the innermost memory that they may fill; beside other policies it is refused. A policy that
+launches a whole model as one kernel has no use for tables by operator, so they are refused there.
+
+`clock_share` slows the parts that run at the chip's clock; cycles of a run stay those of the clock as it is stated.
+`vector_share` is what the platform's kernels reach of the vector units' rate, for all of their functions, or in a
+table with a `default` by the names that VECTOR commands of Programs have (`archsim asm`): softmax, gelu, layer_norm,
+add, multiply.
+
 **Expanded form.** `shape` and `dataflow` of an array expand to fan-outs and registers; `show chips NAME`
 prints the chip with everything stated, and that text loads again to the same chip.
 
@@ -99,6 +132,8 @@ inside `parallel`, the keys {keys}.
 """
 _SECTIONS: tuple[type[BaseModel], ...] = (
     schema.ChipSection,
+    schema.PLATFORM,
+    schema.PLATFORM_HOST,
     schema.TechnologySection,
     schema.DtypesSection,
     schema.EVERY_PART,
@@ -120,6 +155,7 @@ _SECTIONS: tuple[type[BaseModel], ...] = (
 )
 _TITLES = {"Chip": "Top level", "Part": "Every part", "Storage": "Every memory", "Fanout": "array: fanouts"}
 _TITLES |= {"RegisterFile": "array: registers", "Ports": "sram: ports"}
+_TITLES |= {"Platform": "platforms", "PlatformHost": "platforms: host"}
 _TITLES |= {"Phy": "noc: phy", "EnginePorts": "sram: ports of one engine; cache: ports"}
 _INHERITED = {(section, name) for section in (schema.ChipSection, schema.EVERY_PART) for name in ("source", "sources")}
 
@@ -158,6 +194,8 @@ def _default(info: FieldInfo) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, MeasuredQuantity):
         return f"{units.rational(value.value)} {value.per}"
+    if isinstance(value, ByName):
+        return _shown(value.default)
     if isinstance(value, dict):
         return _shown(value["all"]) if "all" in value else "none"
     if isinstance(value, bool):

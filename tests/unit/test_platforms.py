@@ -12,12 +12,17 @@ import archsim as ax
 from archsim.base.errors import ConfigError
 from archsim.cli.app import main
 from archsim.lab.files.check_files import check_file
+from archsim.lab.kit.options import SCHEDULES
 from archsim.lab.sweep.resolve import resolve
 from archsim.spec import load
 from archsim.spec.keys import keys_of
 from archsim.spec.on_platform import on_platform
 from archsim.spec.platforms import Platform
+from archsim.spec.problems import keys
+from archsim.spec.schema import PLATFORM, PLATFORM_HOST
 from mapper.policies import catalogue
+from tests.tools.chip_page import chip_page
+from tests.tools.commands import ROOT
 from tests.unit.fixtures_chip import CHIP
 
 PLATFORMS = """
@@ -338,3 +343,23 @@ def test_parts_at_the_chips_clock_go_with_it() -> None:
     assert load.loads(other).arrays[0].clock_hz == 2_000_000_000
     says = next(item.key.says for item in keys_of(Platform) if item.key.name == "clock_share")
     assert "parts at another clock than the chip's keep theirs" in says
+
+
+def test_the_page_of_chips_explains_platforms() -> None:
+    """Every key of a platform and of its host has its row, and the text names those of a platform."""
+    head, *sections = chip_page().split("\n## ")
+    text = head.partition("**Platforms.**")[2].partition("\n**")[0]
+    assert all(f"`{key}`" in text for key in ("platform", *keys(PLATFORM)) if key != "host") and "host:" in text
+    rows = {section.partition("\n")[0]: section for section in sections}
+    for title, section in (("platforms", PLATFORM), ("platforms: host", PLATFORM_HOST)):
+        assert all(f"\n| `{key}` |" in rows[title] for key in keys(section))
+
+
+def test_pages_name_every_schedule() -> None:
+    """Those of the options, and the policies that there are."""
+    page = (ROOT / "docs" / "mapping.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in (*SCHEDULES, "both", *catalogue.names()))
+    row = next(
+        line for line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines() if "policies/" in line
+    )
+    assert "`show policies`" in row and "--schedule NAME" in row
