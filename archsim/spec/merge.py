@@ -59,9 +59,10 @@ def _refuse_unheard(root: FileNode, path: str, origin: str) -> None:
     chosen = root.mapping.get(PLATFORM)
     if chosen is None or not any(part.kind == HOST and part.name == first for part in placed(root)):
         return
-    known = root.mapping.get(PLATFORMS, FileNode({}, root.mark)).mapping
-    host = known.get(str(chosen.value), root).mapping.get(HOST)
-    if host is not None and key in host.mapping:
+    stated = root
+    for step in (PLATFORMS, str(chosen.value), HOST):
+        stated = stated.mapping.get(step, FileNode({}, root.mark))
+    if key in stated.mapping:
         said = f"platform '{chosen.value}' states its own, which acts in its place"
         raise ConfigError(f"{origin} {path}: {said}; allowed {PLATFORMS}.{chosen.value}.{HOST}.{key}")
 

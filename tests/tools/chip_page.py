@@ -107,9 +107,9 @@ the usual one of them. `--platform NAME`, the same as `--set platform=NAME`, tak
 
 With `per: kernel` the host launches each kernel (a layer, or layers that run as a group) and the next one begins a
 `floor` after the one before has ended; else it launches a Program once, and there is no floor. `launch`, `issue` and
-`floor` of kernels are one time, or a table with a `default` and the times of some operators, by the names that `show
-operators` lists. A key of the host that the platform states is set there, `--set platforms.library.host.launch="3
-us"`: `host.launch` would change nothing, and is refused.
+`floor` of kernels are one time, or a table with a `default` and the times of some operators, by the names that
+`show operators` lists. A key of the host that the platform states is set there,
+`--set platforms.library.host.launch=3us`: `host.launch` would change nothing, and is refused.
 
 `policy` names what the platform's compiler or library allows of schedules (`show policies`,
 [mapping.md](mapping.md)). A policy that copies operands whole before a product begins, such as `xla`, reads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from fractions import Fraction
 from pathlib import Path
 
@@ -345,11 +346,15 @@ def test_parts_at_the_chips_clock_go_with_it() -> None:
     assert "parts at another clock than the chip's keep theirs" in says
 
 
-def test_the_page_of_chips_explains_platforms() -> None:
-    """Every key of a platform and of its host has its row, and the text names those of a platform."""
+def test_the_page_of_chips_explains_platforms(tmp_path: Path) -> None:
+    """Every key of a platform and of its host has its row, the text names those of a platform, its example is one."""
     head, *sections = chip_page().split("\n## ")
     text = head.partition("**Platforms.**")[2].partition("\n**")[0]
     assert all(f"`{key}`" in text for key in ("platform", *keys(PLATFORM)) if key != "host") and "host:" in text
+    example = textwrap.dedent("".join(line for line in text.splitlines(keepends=True) if line.startswith("    ")))
+    path = tmp_path / "small.yaml"
+    path.write_text(CHIP + example)
+    assert "vector_share" in example and check_file(path).startswith("chip 'small'")
     rows = {section.partition("\n")[0]: section for section in sections}
     for title, section in (("platforms", PLATFORM), ("platforms: host", PLATFORM_HOST)):
         assert all(f"\n| `{key}` |" in rows[title] for key in keys(section))
