@@ -238,10 +238,14 @@ platform: mine
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("policy: framework", "policy: xlaa", r"3:\d+: platforms.mine.policy: found 'xlaa'; allowed .*mean 'xla'"),
-        ("Gemm:", "Gem:", r"3:\d+: platforms.mine.host.issue.Gem: no operator 'Gem' \(did you mean 'Gemm'"),
+        ("policy: framework", "policy: xlaa", r"18:\d+: platforms.mine.policy: found 'xlaa'; allowed .*mean 'xla'"),
+        ("Gemm:", "Gem:", r"18:\d+: platforms.mine.host.issue.Gem: no operator 'Gem' \(did you mean 'Gemm'"),
         ("Gemm:", "GEMM:", "no operator 'GEMM' .did you mean 'Gemm'"),
-        ("gelu:", "galu:", r"3:\d+: platforms.mine.vector_share.galu: no function 'galu' .* mean 'gelu'.*allowed abs,"),
+        (
+            "gelu:",
+            "galu:",
+            r"18:\d+: platforms.mine.vector_share.galu: no function 'galu' .* mean 'gelu'.*allowed abs,",
+        ),
         (
             "policy: framework",
             "policy: framework, prefetch: 1/2",
@@ -259,7 +263,7 @@ def test_names_of_platforms_are_judged_with_the_chip(tmp_path: Path, old: str, n
     for asked in (lambda: check_file(path), lambda: ax.load_chip(path), lambda: ax.run("gemm_2048", path)):
         with pytest.raises(ConfigError, match=rf"^{path}:\d+:\d+: platforms.mine") as told:
             asked()
-        assert re.search(says.replace("3:", "18:"), str(told.value))
+        assert re.search(says, str(told.value))
     with pytest.raises(ConfigError, match="^chip 'small': platforms.mine"):
         ax.run("gemm_2048", load.load(path))
 
