@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Protocol
 
 from archsim.base import registry
-from archsim.base.errors import ConfigError
 from archsim.ir.workload import Workload
 from archsim.spec.architecture import Architecture
 

@@ -26,7 +26,7 @@ def restrict(workload: Workload, chip: Architecture) -> ScheduleRestriction:
     stated = chip.platforms[chip.platform].prefetch if chip.platform else None
     share = USUAL if stated is None else stated
     found = {layer.name: _product(layer, chip, share) for layer in workload.layers if layer.kind == "matmul"}
-    return ScheduleRestriction(found, one_kernel=ONE_KERNEL)
+    return ScheduleRestriction(found)
 
 
 def _product(layer: Layer, chip: Architecture, share: Fraction) -> LayerRestriction:

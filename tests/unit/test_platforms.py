@@ -292,12 +292,12 @@ from mapper.policies.catalogue import ScheduleRestriction
 
 {declared}
 def restrict(workload, chip):
-    return ScheduleRestriction(one_kernel=True)
+    return ScheduleRestriction()
 """
 
 
 def test_policies_of_plugins_are_policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They say what they read of a platform; one that launches a model as one kernel has to declare it."""
+    """They say what they read of a platform, and whether they launch a model as one kernel."""
     folder = tmp_path / "plugins" / "policies"
     folder.mkdir(parents=True)
     (folder / "open.py").write_text(POLICY.format(declared="PLATFORM_KEYS = ('prefetch',)"))
@@ -309,10 +309,7 @@ def test_policies_of_plugins_are_policies(tmp_path: Path, monkeypatch: pytest.Mo
     path.write_text((CHIP + NAMED).replace("policy: framework", "policy: whole"))
     with pytest.raises(ConfigError, match="but policy 'whole' launches a model as one kernel"):
         check_file(path)
-    chip, model = load.loads(CHIP), ax.load_model("gemm_2048")
-    assert catalogue.restriction("whole", model, chip).one_kernel
-    with pytest.raises(ConfigError, match="policy 'open': launches .*; allowed with 'ONE_KERNEL = True' in its file"):
-        catalogue.restriction("open", model, chip)
+    assert [catalogue.is_one_kernel(name) for name in ("whole", "open", "")] == [True, False, False]
 
 
 @pytest.mark.parametrize(

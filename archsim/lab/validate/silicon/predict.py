@@ -11,6 +11,7 @@ from fractions import Fraction
 from archsim.base.errors import ArchsimError
 from archsim.base.units import PS_PER_S
 from archsim.ir.dtypes import size_bytes
+from archsim.ir.unroll import count_commands
 from archsim.lab.run.job import Job, build, load_chip
 from archsim.lab.validate.silicon import calibration
 from archsim.lab.validate.silicon.baselines import BaselineRow
@@ -23,6 +24,7 @@ from archsim.spec.peaks import dram_bytes_per_s
 
 US_PER_S = 10**6
 WARM = 1  # runs before the one that is measured
+MOST_COMMANDS = 1 << 17  # of a row's Program; more take many minutes
 MOST_EXACT_BYTES = 1 << 30  # of operands and results, up to which the DRAM is simulated command by command
 _LAUNCHED = ("launch", "issue")  # the times of the host that a kernel timed alone does not have
 
@@ -102,6 +104,9 @@ def predicted(on: SetOnChip, row: SiliconRow) -> SiliconPrediction:
     try:
         job = job_of(on, row)
         built = build(job)
+        commands = sum(map(count_commands, built.program.queues))
+        if commands > MOST_COMMANDS:
+            return SiliconPrediction(row, reason=f"its Program runs more than {MOST_COMMANDS:,} commands")
         found = repeat(built.program, built.architecture, WARM + 1)
     except ArchsimError as error:
         return SiliconPrediction(row, reason=str(error))
