@@ -39,7 +39,7 @@ def refused(tmp_path: Path, layers: str, match: str, chip: str = "edge_npu", sid
 def test_sizes_come_before_the_search(tmp_path: Path) -> None:
     """An image of 2^31 pixels a side, a matrix larger than the memory, weights that do not fit together."""
     image = "  - conv: {name: c, out_channels: 1, kernel: 1}\n"
-    refused(tmp_path, image, r"layer 'c' \(Conv\): dim 'q' of 2,147,483,648; allowed up to 16,777,216", side=2**31)
+    refused(tmp_path, image, r"layer 'c' \(Conv\): dim 'q' of 2,147,483,648; allowed up to 1,073,741,824", side=2**31)
     refused(tmp_path, image, r"layer 'c' \(Conv\): tensor 'x' of .* needs 17,179,869,184 bytes", side=2**16)
     wide = "  - gemm: {name: g, m: 16, n: 1048576, k: 65536}\n"
     said = refused(tmp_path, wide, r"layer 'g' \(Gemm\): tensor 'g.weights' of .* needs 68,719,476,736 bytes in 'dram'")

@@ -179,18 +179,16 @@ def test_calibrated_keys_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_of_values_by_name_those_that_are_calibrated_are_left_out(tmp_path: Path) -> None:
-    """The others stay as they are stated; a policy that copies nothing first has nothing to copy."""
+    """The others stay as they are stated."""
     platform = (
         "policy: framework\n"
         "host: {depth: 2, per: kernel, floor: {default: 1.6 us, Gemm: 9 us, Softmax: 7 us}, "
         "launch: {default: 3 us, Gemm: 4 us}, issue: 2 us}\n"
         "vector_share: {default: 0.5, exp: 0.25}\n"
-        "clock_share: 0.9\n"
-        "prefetch: 0.5"
+        "clock_share: 0.9"
     )
     names = (
         "host.floor.default", "host.floor.Gemm", "host.launch.Gemm", "host.issue", "vector_share", "clock_share",
-        "prefetch",
     )  # fmt: skip
     chip = other_chip(tmp_path, platform, {f"platforms.xla.{name}": "calibrated: rows" for name in names})
     on = predict.on_chip(first_set(reference(tmp_path, chip=chip, timed="launch")), calibrated=False)
@@ -199,7 +197,7 @@ def test_of_values_by_name_those_that_are_calibrated_are_left_out(tmp_path: Path
     assert found.host.launch == (3_000_000, {})
     assert found.host.issue == (0, {})
     assert found.vector_share == (1, {})
-    assert (found.clock_share, found.prefetch) == (1, 0)
+    assert found.clock_share == 1
 
 
 @pytest.mark.parametrize("key", ["platforms.xla.host.depth", "clock"])
