@@ -1,7 +1,7 @@
 """The band of ``fidelity: cost``, measured: cases.csv and bands.json of studies/validation/cost_band.
 
     python studies/validation/cost_band.py             measures the cases that are missing, then writes the bands
-    python studies/validation/cost_band.py --again     measures all of them anew
+    python studies/validation/cost_band.py --again     measures them anew, of --chip those of that chip
     python studies/validation/cost_band.py --bands     only writes the bands of the cases that are there
     python studies/validation/cost_band.py --chip a100 only cases of that chip (may be repeated)
 
@@ -62,9 +62,11 @@ def main() -> None:
     """Measure what is asked for and write it."""
     asked = _arguments()
     places = list(_places(yaml.safe_load(SWEEPS.read_text(encoding="utf-8"))))
-    known = {} if asked.again or not CASES.exists() else {_key(case): case for case in cases.read(CASES)}
-    known = {place.key: known[place.key] for place in places if place.key in known}
-    todo = [place for place in places if place.key not in known and (not asked.chip or place.chip in asked.chip)]
+    wanted = [place for place in places if not asked.chip or place.chip in asked.chip]
+    anew = {place.key for place in wanted if asked.again}
+    known = {_key(case): case for case in cases.read(CASES)} if CASES.exists() else {}
+    known = {place.key: known[place.key] for place in places if place.key in known and place.key not in anew}
+    todo = [place for place in wanted if place.key not in known]
     for at, place in enumerate([] if asked.bands else todo, start=1):
         known[place.key] = measured(place)
         write(CASES, cases.text(known[place.key] for place in places if place.key in known))
