@@ -178,6 +178,33 @@ def validate(
         raise typer.Exit(1)
 
 
+@app.command("calibrate")
+def calibrate(
+    chip: Annotated[str, typer.Argument(metavar="CHIP", help="A name of 'show chips' or a file.")],
+    set_: Annotated[str, typer.Option("--set", metavar="NAME", help="The set of measured rows.")],
+    reference: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Take the set from here, in the form of the shipped ones.")
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--key",
+            metavar="KEY...",
+            help="Number of the platform to fit, such as host.floor, host.floor.Softmax or clock_share; at most 5. "
+            "Those that the chip file calls calibrated, unless given.",
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes that run rows.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a chip file (.yaml) that extends CHIP by what was fitted."),
+    ] = None,
+    format_: opt.FormatOption = opt.OutputFormat.TABLE,
+) -> None:
+    """Fit a few numbers of a chip's platform to measured rows: half of them are fitted, the others are only scored."""
+    silicon.calibrate(chip, set_, reference, tuple(key or ()), workers, out, format_)
+
+
 @app.command("show")
 def show(
     kind: Annotated[

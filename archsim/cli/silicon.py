@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from archsim.base.writable import check_directory, write_all
+from archsim.base.writable import check_directory, write, write_all
 from archsim.cli import options as opt
 from archsim.cli.printing import progress, put, say_error
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from archsim.lab.validate.silicon.suite import SiliconResult
 
 ROWS, SUMMARY = "silicon.csv", "silicon.json"
+CHIP_FILES = (".yaml", ".yml")
 
 
 class CalibrateChoice(StrEnum):
@@ -46,6 +49,34 @@ def validate(
     if not result.met:
         say_error("error: validate silicon: no row could be run")
         raise typer.Exit(1)
+
+
+def calibrate(
+    chip: str, name: str, reference: Path | None, keys: tuple[str, ...], jobs: int, out: Path | None,
+    form: opt.OutputFormat,
+) -> None:  # fmt: skip
+    """Fit keys of a chip's platform to a set, print them, and write a chip file that has them into ``out``."""
+    from archsim.lab.validate.silicon import fit, sets, suite
+    from archsim.lab.validate.suite import default_reference
+    from archsim.report.checks import calibration
+    from archsim.report.kit.console import columns, folded
+
+    if out is not None and (out.exists() or out.suffix not in CHIP_FILES):
+        said = "is there already" if out.exists() else f"is no name of a chip file; allowed {', '.join(CHIP_FILES)}"
+        raise typer.BadParameter(f"{out} {said}", param_hint="--out")
+    if out is not None:
+        check_directory(out.parent)
+    (measured,) = sets.read(reference or default_reference(suite.NAME), (name,))
+    with progress():
+        found = fit.fit(replace(measured, chip=chip), keys, jobs=jobs)
+    told = calibration.to_json(found)
+    if form is opt.OutputFormat.JSON:
+        put(json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        put(folded(calibration.to_table(told, columns()), columns()))
+    if out is not None:
+        base = os.path.relpath(chip, out.parent) if Path(chip).suffix in CHIP_FILES else chip
+        write(out, found.chip_file(out.stem, base))
 
 
 def _rows(result: SiliconResult) -> str:

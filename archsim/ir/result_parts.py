@@ -143,6 +143,12 @@ class Provenance(TypedDict):
     extensions_sha256: NotRequired[
         Annotated[str, ResultKey(TEXT, "SHA-256 of the plugins and tables outside the tree, where there are any.")]
     ]
+    calibrated: NotRequired[
+        Annotated[
+            Mapping[str, str],
+            ResultKey(TEXT, "Numbers of the chip that were fitted to measured rows, by key: to which; absent without."),
+        ]
+    ]
     options: Annotated[RunOptions, ResultKey(TABLE, "The options that the numbers depend on.")]
     seed: Annotated[int, ResultKey(COUNT, "The seed of what is drawn.")]
     fidelity: Annotated[Mapping[str, str], ResultKey(TEXT, "Fidelity by DRAM part and network.")]

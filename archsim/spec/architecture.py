@@ -36,6 +36,7 @@ __all__ = [
     "Variant",
     "Vector",
 ]
+CALIBRATED = "calibrated:"  # how the sources of numbers begin that were fitted to measured rows
 DEFAULT_DATAFLOW = {"systolic": "weight_stationary", "generic": "dot_product"}
 
 
@@ -374,6 +375,14 @@ class Architecture:
         if self.variant is None:
             raise ConfigError(f"chip '{self.name}' was not made from a file; allowed are keys of chips that are")
         return self.variant(self, values)
+
+    @property
+    def calibrated(self) -> dict[str, str]:
+        """Sources, by key path, of the numbers that were fitted to measured rows: the chip's own, and those of the
+        platform on which it runs."""
+        own = f"platforms.{self.platform}."
+        said = {path: text for path, text in self.sources.items() if text.startswith(CALIBRATED)}
+        return {path: text for path, text in said.items() if path.startswith(own) or not path.startswith("platforms.")}
 
     def path(self, role: str) -> tuple[Memory, ...]:
         """Explicit memories that keep ``role``, outermost first."""

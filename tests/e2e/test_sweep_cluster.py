@@ -167,7 +167,7 @@ def test_a_dry_run_shows_the_script_and_writes_nothing(
 def test_ctrl_c_leaves_nothing_behind(spec: Path, cache: Path, tmp_path: Path) -> None:
     cluster, out = tmp_path / "two.yaml", tmp_path / "out"
     cluster.write_text("kind: local\nworkers: 2\n")
-    spec.write_text(spec.read_text().replace("steps: 11", "steps: 500"))  # far from done when the signal comes
+    spec.write_text(spec.read_text().replace("steps: 11", "steps: 501"))  # far from done when the signal comes
     process = begun(spec, str(cluster), out, cache)
     while known(out) < 20:
         assert process.poll() is None

@@ -12,6 +12,7 @@ from archsim.facts.vector_cost import vector_cycles
 from archsim.ir.activity import Activity
 from archsim.ir.program import Affine, Command, CommandLoop, Extent, LoopEdge, ProgramNode, Queue, Region, Semaphore
 from archsim.spec.architecture import Architecture
+from archsim.spec.by_name import ByName
 from archsim.system import simulate
 from tests.laws.builders import (
     ARRAY,
@@ -98,14 +99,17 @@ def test_an_empty_tile_takes_its_startup_only() -> None:
 
 def test_vector_cycles_by_formula() -> None:
     """startup + ceil(elements / lanes) x (passes + slow), rounded up once; streams and slow functions counted."""
-    assert vector_cycles(100, 8, 3, Fraction(7, 2), 10) == 10 + 13 * 13 // 2 + 1
-    assert vector_cycles(0, 8, 3, Fraction(0), 10) == 10
+    assert vector_cycles(100, 8, 3 + Fraction(7, 2), 10) == 10 + 13 * 13 // 2 + 1
+    assert vector_cycles(0, 8, Fraction(3), 10) == 10
     command = vector(
         "softmax", "a", "b", 100, passes=3, slow=("exp", "exp"), extents=(Extent("x", 100), Extent("y", 2))
     )
     activity = run(VECTOR, command, architecture=chip(MEMORIES, vector={"lanes": {"int8": 8}, "startup_cycles": 4}))
     assert activity.total_ps == (4 + 25 * 10) * 1000
     assert counts(activity, "vpu") == {"lane_ops": 600, "exp": 400}
+    shared = {"lanes": {"int8": 8}, "startup_cycles": 4, "share": ByName(Fraction(1), {"relu": Fraction(1, 4)})}
+    slower = run(VECTOR, command, architecture=chip(MEMORIES, vector=shared))
+    assert slower.total_ps == (4 + 4 * 25 * 10) * 1000 and counts(slower, "vpu") == counts(activity, "vpu")
     assert counts(activity, "l1") == {"read_bytes": 100, "read_accesses": 13, "write_bytes": 100, "write_accesses": 13}
 
 

@@ -38,7 +38,7 @@ CACHE = "  - cache: {name: rows, size: 512 B, line: 16 B, ways: 4, word: 8 B, ke
 MEANT = {text.capitalize() for row in CAUSES.rows for text in (row.meaning, row.bound_meaning or row.meaning)}
 FREE = {  # mappings whose keys are names of parts, layers, units, nodes, roles or key paths
     "energy_breakdown_j", "time_breakdown", "dram.memories", "dram.roles", "provenance.fidelity",
-    "provenance.options.dtypes",
+    "provenance.options.dtypes", "provenance.calibrated",
     "provenance.options.set", "provenance.options.lookups", "provenance.options.parameters", "details.critical",
     "details.area_breakdown_mm2", "details.sources", "details.power", "details.dram", "details.row_hit_rate",
     "details.caches", "details.net.tried", "details.predicted", "details.timeline.[].units", "details.why.[].keys",
@@ -94,6 +94,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "composites": plain(Job(f"{folder}/config.json:decode", "edge_npu", parameters=parameters("llama"))),
         "a state": plain(Job(folder / "state.yaml", chip)),
         "many cores": plain(Job(tiny, "simba_chiplet", search="random")),
+        "a platform": plain(Job(tiny, "tpu_v3")),
         "nested networks": plain(Job(tiny, "simba")),
         "fast": plain(Job(tiny, "edge_npu", fidelity="fast", refine=2)),
         "equal blocks": plain(Job(folder / "blocks.yaml", "edge_npu", repeat="steady")),

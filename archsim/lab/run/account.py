@@ -360,4 +360,6 @@ def _provenance(
     outside = registry.extensions_sha256()
     if outside:
         found["extensions_sha256"] = outside
+    if architecture.calibrated:
+        found["calibrated"] = architecture.calibrated
     return found

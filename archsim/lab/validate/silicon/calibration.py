@@ -9,7 +9,6 @@ from archsim.base.errors import ConfigError
 from archsim.spec.architecture import Architecture
 from archsim.spec.by_name import DEFAULT, ByName
 
-CALIBRATED = "calibrated:"
 _NEUTRAL = {"host.floor": "0 s", "host.launch": "0 s", "host.issue": "0 s", "clock_share": "1", "vector_share": "1"}
 
 
@@ -21,7 +20,7 @@ def left_out(chip: Architecture) -> dict[str, object]:
     platform, prefix = chip.platforms[chip.platform], f"platforms.{chip.platform}."
     neutral = _NEUTRAL | {"prefetch": str(usual_prefetch(platform.policy))}
     fitted: dict[str, set[str]] = {}
-    for path in _calibrated(chip, prefix):
+    for path in chip.calibrated:
         own = path.removeprefix(prefix)
         key = next((key for key in neutral if path != own and f"{own}.".startswith(f"{key}.")), "")
         if not key:
@@ -31,12 +30,6 @@ def left_out(chip: Architecture) -> dict[str, object]:
     tables: dict[str, ByName[Any]] = {f"host.{key}": time for key, time in platform.host.times.items()}
     tables["vector_share"] = platform.vector_share
     return {f"{prefix}{key}": _left(neutral[key], tables.get(key), names) for key, names in fitted.items()}
-
-
-def _calibrated(chip: Architecture, prefix: str) -> list[str]:
-    """Key paths of the chip and of its platform, but of no other, whose source says so."""
-    said = [path for path, source in chip.sources.items() if source.startswith(CALIBRATED)]
-    return [path for path in said if path.startswith(prefix) or not path.startswith("platforms.")]
 
 
 def _left(neutral: str, stated: ByName[Any] | None, fitted: set[str]) -> object:

@@ -8,17 +8,15 @@ why. Beside each set stands what a roofline with an offset makes of the same row
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 from archsim.base.errors import ArchsimError, ConfigError
-from archsim.base.progress import each
 from archsim.lab.validate.silicon import baselines
-from archsim.lab.validate.silicon.predict import SiliconPrediction, least, on_chip, predicted
+from archsim.lab.validate.silicon.predict import SiliconPrediction, each_predicted, least, on_chip
 from archsim.lab.validate.silicon.sets import SiliconSet, read
 
 NAME = "silicon"
@@ -118,17 +116,6 @@ def _scored(measured: SiliconSet, calibrated: bool, jobs: int) -> SetScore:
         on = on_chip(measured, calibrated=calibrated)
     except ArchsimError as error:
         return SetScore(measured, reason=str(error))
-    rows = _each(partial(predicted, on), measured, jobs)
+    rows = each_predicted(on, measured.rows, jobs, measured.name)
     seen = [row for row in (least(on, found.row) for found in rows if not found.reason) if row is not None]
     return SetScore(measured, rows, (baselines.roofline(seen), baselines.fitted_roofline(seen)))
-
-
-def _each(predict: Callable[..., SiliconPrediction], measured: SiliconSet, jobs: int) -> tuple[SiliconPrediction, ...]:
-    """All rows in their order, in so many processes."""
-    if jobs == 1:
-        return tuple(map(predict, each(list(measured.rows), measured.name, "rows")))
-    from multiprocessing import get_context
-
-    with get_context("spawn").Pool(jobs) as pool:
-        done = pool.imap(predict, measured.rows)
-        return tuple(next(done) for _ in each(list(measured.rows), measured.name, "rows"))
