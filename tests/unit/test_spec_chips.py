@@ -17,11 +17,14 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "chip.yaml"
 PEAK = {
     "a100": 108 * 2048,
+    "mi210": 104 * 512,
     "mtia_v1": 65536,
     "mtia_v2i": 131072,
     "simba": 36 * 1024,
     "simba_chiplet": 1024,
+    "tpu_v3": 2 * 128 * 128,
     "tpu_v4i": 65536,
+    "tpu_v6e": 4 * 256 * 256 * 2,
     "ar_soc": 1024,
     "edge_npu": 1024,
     "gemmini_16x16": 256,
