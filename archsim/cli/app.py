@@ -190,8 +190,8 @@ def calibrate(
         typer.Option(
             "--key",
             metavar="KEY...",
-            help="Number of the platform to fit, such as host.floor, host.floor.Softmax or clock_share; at most 5. "
-            "Those that the chip file calls calibrated, unless given.",
+            help="Number of the platform to fit, such as host.floor, host.floor.Softmax or clock_share; repeatable. "
+            "Those that the chip file says were fitted to this set, unless given.",
         ),
     ] = None,
     workers: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes that run rows.")] = 1,

@@ -60,11 +60,13 @@ def calibrate(
     from archsim.lab.validate.suite import default_reference
     from archsim.report.checks import calibration
     from archsim.report.kit.console import columns, folded
+    from archsim.spec import value_domains
 
     if out is not None and (out.exists() or out.suffix not in CHIP_FILES):
         said = "is there already" if out.exists() else f"is no name of a chip file; allowed {', '.join(CHIP_FILES)}"
         raise typer.BadParameter(f"{out} {said}", param_hint="--out")
     if out is not None:
+        value_domains.name().convert(out.stem)  # that of the chip
         check_directory(out.parent)
     (measured,) = sets.read(reference or default_reference(suite.NAME), (name,))
     with progress():

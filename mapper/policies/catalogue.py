@@ -42,12 +42,12 @@ class SchedulePolicy(Protocol):
 
     ``PLATFORM_KEYS``: the keys of a platform that it reads, of those that are there for policies (``prefetch``).
     ``ONE_KERNEL``: a model is launched as one kernel, whose time is that of no single operator; else each layer is a
-    kernel of its own. ``USUAL``: the share that it prefetches where a platform states none.
+    kernel of its own. ``USUAL_PREFETCH``: the share that it prefetches where a platform states none.
     """
 
     PLATFORM_KEYS: tuple[str, ...] = ()
     ONE_KERNEL: bool = False
-    USUAL: Fraction = Fraction(0)
+    USUAL_PREFETCH: Fraction = Fraction(0)
 
     def restrict(self, workload: Workload, chip: Architecture) -> ScheduleRestriction:
         """What the policy leaves of a model's schedules on a chip.
@@ -81,9 +81,9 @@ def is_one_kernel(name: str) -> bool:
 
 
 def usual_prefetch(name: str) -> Fraction:
-    """What a policy takes where a platform states no ``prefetch``: its file's ``USUAL``; 0 where it has none, or where
-    there is no policy ('')."""
-    return Fraction(getattr(get(name), "USUAL", 0)) if name else Fraction(0)
+    """What a policy takes where a platform states no ``prefetch``: its file's ``USUAL_PREFETCH``; 0 where it has none,
+    or where there is no policy ('')."""
+    return Fraction(getattr(get(name), "USUAL_PREFETCH", 0)) if name else Fraction(0)
 
 
 def names() -> tuple[str, ...]:

@@ -18,13 +18,13 @@ from mapper.policies.catalogue import LayerRestriction, ScheduleRestriction
 
 PLATFORM_KEYS = ("prefetch",)
 ONE_KERNEL = True
-USUAL = Fraction(3, 4)  # of the vector memory, where the platform states no ``prefetch``
+USUAL_PREFETCH = Fraction(3, 4)  # of the vector memory, where the platform states no ``prefetch``
 
 
 def restrict(workload: Workload, chip: Architecture) -> ScheduleRestriction:
     """Products copy their operands first; those of one row run on the chip's first vector unit, if it has one."""
     stated = chip.platforms[chip.platform].prefetch if chip.platform else None
-    share = USUAL if stated is None else stated
+    share = USUAL_PREFETCH if stated is None else stated
     found = {layer.name: _product(layer, chip, share) for layer in workload.layers if layer.kind == "matmul"}
     return ScheduleRestriction(found)
 

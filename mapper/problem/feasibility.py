@@ -21,7 +21,7 @@ from archsim.spec.memories import Memory
 from mapper.problem.formats import factors, lanes_of, narrower_scales, operand_dtype, pair_of
 from mapper.problem.operands import home_role, plans
 
-MOST_EXTENT = 1 << 30  # of a dim: tables of the search have a row for each of its tiles
+MOST_EXTENT = 1 << 30  # of a dim: what was tried; a matrix of 2^28 rows takes 4 s and 0.2 GB to map on 108 cores
 MOST_POINTS = 1 << 62  # of a layer: counts are 64-bit integers
 GIB = 1 << 30
 

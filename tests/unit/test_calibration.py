@@ -12,6 +12,7 @@ import archsim as ax
 from archsim.base.errors import ConfigError
 from archsim.cli.app import main
 from archsim.lab.validate.silicon import fit, predict, sets
+from archsim.lab.validate.suite import default_reference
 from archsim.spec.load import load
 
 CHIP = "tpu_v6e"
@@ -50,7 +51,7 @@ def test_a_key_is_found_from_its_rows(reference: Path, tmp_path: Path) -> None:
     path.write_text(found.chip_file("mine", CHIP))
     chip = load(str(path))
     assert chip.platforms["xla"].host.floor == (round(floor), {})
-    assert chip.sources["platforms.xla.host.floor"] == "calibrated: mine, 4 rows"
+    assert chip.sources["platforms.xla.host.floor"] == "calibrated: mine, 2 rows"
     rows = [predict.predicted(predict.on_chip(replace(measured, chip=str(path))), row) for row in measured.rows]
     assert max(abs(row.error) for row in rows) < 0.02
 
@@ -72,27 +73,81 @@ def test_keys_that_act_together_are_found() -> None:
     assert bounded[share] == pytest.approx(0.4, rel=0.02)
 
 
-def test_one_name_of_a_table_is_fitted(reference: Path) -> None:
-    """The others stay, and the file has that name alone."""
-    chip = load("a100")
-    values = {fit.PlatformKey("host.floor", "Gelu"): 3.7e7, fit.PlatformKey("vector_share", "softmax"): 0.06}
-    errors = ((9.0, None), (8.0, None))
-    found = fit.Calibration("a100", "llmcompass", "mine", 3, values, values, errors)
-    text = found.chip_file("mine", "a100")
-    path = reference / "a100_mine.yaml"
-    path.write_text(text)
-    made = load(str(path)).platforms["llmcompass"]
-    stated = chip.platforms["llmcompass"]
-    assert stated.host.floor is not None and made.host.floor is not None
-    assert made.host.floor.of("Gelu") == 37_000_000 and made.host.floor.of("Softmax") == stated.host.floor.of("Softmax")
-    assert float(made.vector_share.of("softmax")) == 0.06 and made.vector_share.default == 1
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("a100_gemm", {"host.floor": 3.1e7}),  # the default of a table
+        ("a100_gelu", {"host.floor.Gelu": 3.7e7, "host.issue": 1e6}),  # one of its names
+        ("mi210_gelu", {"vector_share.erf": 0.2, "clock_share": 0.5}),  # a name that it does not have
+        ("tpu_v3", {"vector_share.softmax": 0.06}),  # one beside a single value, which nothing states
+        ("tpu_v6e_gemm", {"host.floor.Gemm": 2e6, "prefetch": 0.6}),
+    ],
+)
+def test_a_file_is_the_chip_that_was_fitted(name: str, keys: dict[str, float], tmp_path: Path) -> None:
+    """What it does not fit of a table stays, and each number that it does says so; it runs on that platform."""
+    (measured,) = sets.read(default_reference("silicon"), (name,))
+    on = predict.on_chip(measured)
+    values = {fit.PlatformKey.parse(key): value for key, value in keys.items()}
+    stated = fit._stated(on, values)
+    done = fit.Calibration(
+        measured.chip, on.chip.platform, name, (4, 2), values, values, stated, ((9.0, None), (8.0, None))
+    )
+    path = tmp_path / "mine.yaml"
+    path.write_text(done.chip_file("mine", measured.chip))
+    made = load(str(path))
+    tried = {f"platforms.{on.chip.platform}.{key}": value for key, value in stated.items()}
+    expected = load(measured.chip, {"platform": on.chip.platform, **tried})
+    assert (made.platform, made.platforms) == (on.chip.platform, expected.platforms)
+    marked = {place: text for place, text in made.sources.items() if text == f"calibrated: {name}, 2 rows"}
+    assert len(marked) == len(keys)
+
+
+def test_keys_that_were_fitted_before_are_fitted_again() -> None:
+    """Those of the set alone; others have to be named."""
+    found = {}
+    for measured in sets.read(default_reference("silicon")):
+        if measured.name in ("a100_gelu", "a100_softmax", "mi210_gemm", "tpu_v6e_gemm"):
+            found[measured.name] = [str(key) for key in fit._fitted_before(predict.on_chip(measured))]
+    assert found == {
+        "a100_gelu": ["host.issue.Gelu", "host.floor.Gelu"],
+        "a100_softmax": ["host.floor.Softmax", "vector_share.softmax"],
+        "mi210_gemm": ["host.floor", "clock_share"],
+        "tpu_v6e_gemm": ["host.floor", "clock_share", "prefetch"],
+    }
+    (other,) = sets.read(default_reference("silicon"), ("tpu_v6e_ffn",))
+    with pytest.raises(ConfigError, match="no key of platform 'xla' was calibrated by 'tpu_v6e_ffn'; name some by"):
+        fit.fit(other)
+
+
+def test_cases_that_were_measured_twice_are_on_one_side() -> None:
+    (measured,) = sets.read(default_reference("silicon"), ("a100_softmax",))
+    fitted, others = fit._halves(measured.rows)
+    assert len(fitted) + len(others) == 15 and fitted and others
+    assert not {row.case for row in fitted} & {row.case for row in others}
+
+
+def test_bounds_are_those_of_a_chip_file() -> None:
+    """A share of 0 is searched from the least one on, and nothing beyond what a file may state."""
+    assert fit.PlatformKey("prefetch").bounds(0.0) == (0.001, 0.004)
+    assert fit.PlatformKey("vector_share").bounds(0.002) == (0.001, 0.008)
+    assert fit.PlatformKey("host.floor").bounds(5e11) == (1.25e11, 1e12)
+    assert fit.PlatformKey("clock_share").bounds(0.9) == (0.225, 1.0)
+
+
+def test_a_trial_in_which_a_row_cannot_be_run_is_none(reference: Path) -> None:
+    (measured,) = sets.read(reference, ("mine",))
+    row = measured.rows[0]
+    good, bad = predict.SiliconPrediction(row, time_us=row.time_us), predict.SiliconPrediction(row, reason="no room")
+    assert fit._error([good]) == 0 and fit._error([good, bad]) == float("inf")
 
 
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        (("clock_shar",), "--key: found 'clock_shar'; allowed host.floor, clock_share, .* mean 'clock_share'"),
+        (("clock_shar",), "--key: found 'clock_shar'; allowed host.floor, host.issue, .* mean 'clock_share'"),
         (("host.launch",), "--key: found 'host.launch'; allowed host.floor"),
+        (("host.issue",), "--key: found 'host.issue'; set 'mine' was timed on the device, without launches"),
+        (("host.floor", "clock_share"), "--key: found 2; allowed fewer than the 2 rows that are fitted"),
         (("clock_share.gelu",), "--key: found 'clock_share.gelu'; clock_share has one value"),
     ],
 )

@@ -159,8 +159,14 @@ def test_a_mapping_file_names_the_policy_that_it_obeys(tmp_path: Path) -> None:
     for name, text in texts.items():
         path = tmp_path / name
         path.write_text(text)
-        again = build(Job("ffn_erf", CHIP, parameters={"tokens": 64}, mapping=path))
-        assert print_program(again.program) == print_program(found.program)
+        job = Job("ffn_erf", CHIP, parameters={"tokens": 64}, mapping=path, schedule="best")
+        assert print_program(build(job).program) == print_program(found.program)
+        assert print_program(build(replace(job, schedule="platform")).program) == print_program(found.program)
+        with pytest.raises(ConfigError, match=rf"{name}:\d+.*: schedule: found 'xla' beside --schedule framework"):
+            build(replace(job, schedule="framework"))
+        path.write_text(text.replace("xla", "xlaa", 1))
+        with pytest.raises(ConfigError, match="schedule: found 'xlaa'; allowed framework, xla .did you mean 'xla'"):
+            build(job)
 
 
 def test_a_constraint_that_a_policy_does_not_allow_is_told(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_calibrated_keys_can_be_left_out(tmp_path: Path) -> None:
     assert plain.chip.host is not None and shipped.chip.host is not None
     assert plain.chip.host.floor_ps == 0 < shipped.chip.host.floor_ps
     assert plain.chip.arrays[0].clock_hz == plain.chip.clock_hz > shipped.chip.arrays[0].clock_hz
-    assert plain.chip.platforms["xla"].prefetch == xla.USUAL != shipped.chip.platforms["xla"].prefetch
+    assert plain.chip.platforms["xla"].prefetch == xla.USUAL_PREFETCH != shipped.chip.platforms["xla"].prefetch
     assert predict.predicted(plain, measured.rows[0]).time_us < predict.predicted(shipped, measured.rows[0]).time_us
 
 

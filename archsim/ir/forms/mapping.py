@@ -154,7 +154,7 @@ def mapping_file_from_yaml(text: str, path: str = "<text>") -> MappingFile:
     """The mapping, constraints and places of a text; raises ConfigError as ``mapping_from_yaml``."""
     fields = open_form(text, path, SCHEMA, GROUPED)
     places: dict[str, str] = {}
-    for key in ("layers", "placements", "dtypes", "objective", "groups"):
+    for key in ("layers", "placements", "dtypes", "objective", "groups", "schedule"):
         _note(fields, key, places)
     found = read_keys(fields, FILE_KEYS)
     if found["groups"] and fields.text("schema") == SCHEMA:

@@ -181,6 +181,7 @@ class _Reader:
             self._note(cursor, key)
             self.names[key] = cursor.name(f"the {key}")
         if cursor.skip_if("schedule"):
+            self._note(cursor, "schedule")
             self.schedule = cursor.name("the schedule policy")
         if cursor.skip_if("fences"):
             self.fences = cursor.keyword(FENCES, "which fences")

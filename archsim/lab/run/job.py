@@ -324,7 +324,7 @@ def prepare(job: Job, architecture: Architecture, say: Progress = quiet) -> Comp
     except (ConfigError, MappingError) as error:
         raise found.explained(error) from None
     mapping = pinned.file.mapping
-    policy = policy or mapping.schedule
+    policy = pinned.policy(job.schedule, policy)
     schedule = LAYERS if policy else asked.schedule
     asked = replace(asked, given=given, fences=mapping.fences, schedule=schedule, policy=policy)
     return replace(found, options=asked)

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from archsim.base import writable
-from archsim.base.errors import ConfigError, MappingError
+from archsim.base.errors import ConfigError, MappingError, nearest
 from archsim.ir.mapping import MappingFile, ModelMapping
 from archsim.ir.workload import Workload
 from archsim.lab.kit.text import read_text
 from archsim.spec.architecture import Architecture
 from mapper.options import Given
+from mapper.policies import catalogue
 
+USUAL = "best"  # what a schedule is unless it is asked for
 YAML, TEXT = (".yaml", ".yml"), (".txt",)
 
 
@@ -65,6 +67,17 @@ class PinnedMapping:
             mapping.groups,
             found,
         )
+
+    def policy(self, schedule: str, asked: str) -> str:
+        """The schedule policy that holds: the file's, or the one that ``schedule`` asks for where it names none ('' for
+        none). Raises ConfigError for a policy that there is not, and for one beside another schedule than the usual."""
+        stated, known = self.file.mapping.schedule, catalogue.names()
+        if stated and stated not in known:
+            allowed = f"allowed {', '.join(known)}{nearest(stated, known)}"
+            raise ConfigError(f"{self._place('schedule')}found '{stated}'; {allowed}")
+        if stated and schedule != USUAL and asked != stated:
+            raise ConfigError(f"{self._place('schedule')}found '{stated}' beside --schedule {schedule}")
+        return stated or asked
 
     def _place(self, key: str) -> str:
         return f"{self.file.places[key]}: {key}: "

@@ -21,7 +21,8 @@ def to_json(found: Any) -> dict[str, Any]:
         "chip": found.chip,
         "platform": found.platform,
         "set": found.set,
-        "rows": found.rows,
+        "rows": found.rows[0],
+        "rows_fitted": found.rows[1],
         "keys": keys,
         "mape_pct": {
             "fitted": {"before": fitted_before, "after": fitted_after},
