@@ -17,8 +17,11 @@ from dataclasses import dataclass, field
 from archsim.base.errors import ConfigError
 from archsim.base.progress import stretch
 from archsim.base.units import PS_PER_S
+from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program
 from archsim.ir.result_parts import RepeatFacts
+from archsim.sim.given_up import GivenUpError
+from archsim.sim.machine_choice import OF_PROCESS
 from archsim.spec.architecture import Architecture
 from archsim.system import Machine
 
@@ -65,17 +68,32 @@ def repeat(program: Program, architecture: Architecture, runs: int, mode: str = 
     if runs < 2:
         raise ConfigError(f"warm: found {runs - 1}; allowed 1 or more runs before the one that is measured")
     check_choice(mode, MODES)
-    course = _Course(runs, steady=mode == "steady")
-    with stretch("simulating", "runs", runs, done=lambda: len(course.starts) - 1, at_most=mode != "exact"):
-        Machine(program, architecture, trace=False).repeat(course.begins)
+    course = _simulated(program, architecture, runs, steady=mode == "steady")
     interval_ps = course.interval_ps(runs)
     if mode == "exact":
         return Repetition(mode, runs, interval_ps, runs, None)
-    exact = _Course(2, steady=False)
-    Machine(program, architecture, trace=False).repeat(exact.begins)
+    exact = _simulated(program, architecture, 2, steady=False)
     second = exact.interval_ps(2)
     difference = course.interval_ps(2) / second - 1 if second else 0.0
     return Repetition(mode, runs, interval_ps, len(course.taken), difference)
+
+
+def _simulated(program: Program, architecture: Architecture, runs: int, *, steady: bool) -> _Course:
+    """So many runs, or as many of them as differ, by the compiled machine where that pays and it can."""
+    columns = ProgramColumns(program)
+    if OF_PROCESS.is_compiled(runs * int(columns.runs.sum())):
+        try:
+            return _run(Machine(program, architecture, trace=False, compiled=True, columns=columns), runs, steady)
+        except GivenUpError:
+            pass  # the machine of processes runs it, or says what is wrong
+    return _run(Machine(program, architecture, trace=False), runs, steady)
+
+
+def _run(machine: Machine, runs: int, steady: bool) -> _Course:
+    course = _Course(runs, steady)
+    with stretch("simulating", "runs", runs, done=lambda: len(course.starts) - 1, at_most=steady):
+        machine.repeat(course.begins)
+    return course
 
 
 @dataclass

@@ -94,6 +94,7 @@ class Machine:
         self._trace = trace
         self._host = HostRuntime(self._tally, architecture.host) if architecture.host is not None else None
         self._core: CompiledCore | None = None
+        self._clocks: list[ClockDomain] = []  # of the queues in it
         self._load(columns)
 
     def _load(self, columns: ProgramColumns | None = None) -> None:
@@ -132,8 +133,10 @@ class Machine:
         engines: dict[str, Any] = {
             queue.name: self._engine(rank, queue) for rank, queue in enumerate(program.queues) if queue.engine != "host"
         }
+        self._clocks = [engine.clock for engine in engines.values()]
         facts = {name: _facts(engine) for name, engine in engines.items()}
-        tables = ProgramTables(columns, facts, stores.tape)
+        host = {queue.name: self._host.clock for queue in program.queues if queue.engine == "host" and self._host}
+        tables = ProgramTables(columns, facts, stores.tape, host)
         give_back()
         cores = architecture.cores if architecture.noc is not None else 1
         self._core = ports.core = CompiledCore(
@@ -194,15 +197,33 @@ class Machine:
 
         ``at_end`` is told when a run begins (at 0 too), with nothing under way, and says whether to go on.
         """
-        self._event_loop.start(self._repetitions(at_end))
-        self._simulate()
+        if self._core is None:
+            self._event_loop.start(self._repetitions(at_end))
+            self._simulate()
+            return
+        goes_on = at_end(self._event_loop.now, self)
+        while goes_on:
+            for queue in self._queues:
+                self._event_loop.start(queue.run())
+            self._simulate()
+            if self._end_ps() != self._event_loop.now:
+                raise GivenUpError("something goes on when all queues have ended")
+            self._core.close()
+            goes_on = at_end(self._event_loop.now, self)
+            if goes_on:
+                self._load()
+
+    def _end_ps(self) -> int:
+        """When the last command so far has ended."""
+        ends = [queue.records[-1].end_ps for queue in self._queues if queue.records]
+        return max(ends, default=0) if self._core is None else max([*ends, self._core.end_ps])
 
     def entry(self, at_ps: int, *, align: bool) -> bytes:
         """In which state the idle machine is at ``at_ps``, relative to then; see DramModel.
 
         With a network no two instants are alike: who comes first at its routers is kept from run to run.
         """
-        clocks = dict.fromkeys(queue.clock for queue in self._queues)
+        clocks = dict.fromkeys([*self._clocks, *(queue.clock for queue in self._queues)])
         parts = [part.model.entry(at_ps, align=align) for part in self._drams.values()]
         held = [cache.state for cache in self._caches.values()]
         if self._fabric is not None:

@@ -89,10 +89,12 @@ class CompiledCore:
         self._free_flows = list(range(len(tables.queues), len(tables.queues) + FOREIGN_FLOWS))
         self._outside: dict[int, TokenSink] = {}
         self._awake = False
-        self.submits_ps = 0  # nothing is asked of a model before
+        self.submits_ps = event_loop.now  # nothing is asked of a model before
         self.models_ps = ModelsBeside.IDLE_PS  # its own models complete nothing before
-        self.next_ps = 0  # the next instant in which the machine has something to do; IDLE_PS: there is none
-        self.arena = new_arena(tables, self._cores)
+        self.next_ps = (
+            event_loop.now
+        )  # the next instant in which the machine has something to do; IDLE_PS: there is none
+        self.arena = new_arena(tables, self._cores, event_loop.now)
         self.arena.m[k.LEAST_SETUP_PS] = least_setup_ps
         self._rows = PlanRows(self.arena, facts_of, trace)
         self._models = ModelsBeside(self.arena, event_loop.join(self), len(tables.layers))
@@ -356,6 +358,12 @@ class CompiledCore:
     def ended(self) -> int:
         """Commands that have ended."""
         return self._pages.count + int(self.arena.m[k.RECORD_COUNT])
+
+    @property
+    def end_ps(self) -> int:
+        """When the last command so far has ended; 0 before the first one."""
+        self._turn_page()
+        return self._pages.end_ps
 
     def settle_bills(self) -> None:
         """Stamp the bills of all plans, as often as they were performed for each layer."""

@@ -1,4 +1,4 @@
-"""The arena of a compiled machine, as it is before the first instant."""
+"""The arena of a compiled machine, as it is before its first instant."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PLANS = 1 << 14  # at first: room that nothing is written to costs no memory
 PAGE = 1 << 13  # records that are written before they are packed
 
 
-def new_arena(tables: ProgramTables, cores: int) -> Arena:
-    """The arena of ``tables`` in which all queues start at time 0."""
+def new_arena(tables: ProgramTables, cores: int, start_ps: int) -> Arena:
+    """The arena of ``tables`` in which all queues start at ``start_ps``."""
     queues = len(tables.queues)
     flows = queues + FOREIGN_FLOWS
     ports = k.SHARED + cores * k.OWN_MOST
@@ -61,7 +61,7 @@ def new_arena(tables: ProgramTables, cores: int) -> Arena:
     tokens, counters = arena.table("TOKENS"), arena.table("COUNTERS")
     filled, counts = tables.initial
     tokens[stretches(counters[filled, k.TOKENS_FIRST], counts)[0]] = -1
-    _start(arena)
+    _start(arena, start_ps)
     return arena
 
 
@@ -73,10 +73,11 @@ def tell_rooms(arena: Arena) -> None:
     arena.m[k.PLAN_MASK] = arena.rows["PLAN_TABLE"] - 1
 
 
-def _start(arena: Arena) -> None:
-    """All queues start at time 0."""
+def _start(arena: Arena, start_ps: int) -> None:
+    """All queues start at an instant."""
     queues = arena.rows["QUEUES"]
     events = arena.table("EVENTS")[:queues]
-    events[:, 1], events[:, 2] = np.arange(1, queues + 1), k.QUEUE_STARTS
+    events[:, 0], events[:, 1], events[:, 2] = start_ps, np.arange(1, queues + 1), k.QUEUE_STARTS
     events[:, 3] = np.arange(queues)
+    arena.m[k.NOW] = start_ps
     arena.m[k.EVENT_COUNT] = arena.m[k.ORDER] = queues

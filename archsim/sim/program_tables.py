@@ -28,12 +28,14 @@ from archsim.sim.token_tables import TokenTables
 @dataclass
 class ProgramTables:
     """Rows of the tables of a Program, by name. ``commands``: the command of each row; ``texts``: of each queue what
-    records say of its commands; ``runs``: concrete commands of all queues. Most columns are let go of behind that.
+    records say of its commands; ``runs``: concrete commands of all queues. ``others``: the clocks of queues that others
+    run. Most columns are let go of behind that.
     """
 
     columns: ProgramColumns
     facts: Mapping[str, QueueFacts]
     tapes: Callable[[Ring], Sequence[int]]
+    others: Mapping[str, ClockDomain] = field(default_factory=dict)
     rows: dict[str, Any] = field(default_factory=dict)
     commands: list[Command] = field(default_factory=list)
     texts: list[list[CommandText]] = field(default_factory=list)
@@ -59,9 +61,11 @@ class ProgramTables:
 
     def _add_commands(self, columns: ProgramColumns) -> TokenTables:
         """The rows of all commands, and of what they are made of."""
-        facts = [self.facts.get(queue.name) for queue in self.program.queues]
         number = np.array([self.numbers.get(queue.name, k.NONE) for queue in self.program.queues], dtype=np.int64)
-        tokens = TokenTables(columns, number, [each.clock if each is not None else None for each in facts], self.clock)
+        facts = [self.facts.get(queue.name) for queue in self.program.queues]
+        clocks = {**self.others, **{name: each.clock for name, each in self.facts.items()}}
+        of_queues = [clocks.get(queue.name) for queue in self.program.queues]
+        tokens = TokenTables(columns, number, of_queues, self.clock)
         at = np.flatnonzero(number[columns.queue] >= 0)
         cells = CommandCells(columns, at)
         self.commands = listed = [columns.commands[row] for row in at.tolist()]

@@ -29,10 +29,11 @@ class QueueColumns(NamedTuple):
 
 
 class RecordPages:
-    """Pages so far. ``count``: records on them."""
+    """Pages so far. ``count``: records on them; ``end_ps``: the latest of their ends."""
 
     def __init__(self) -> None:
         self.count = 0
+        self.end_ps = 0
         self._pages: list[dict[str, AnyArray]] = []
 
     def take(self, rows: IntArray, phases: IntArray) -> None:
@@ -48,6 +49,7 @@ class RecordPages:
         }  # fmt: skip
         self._pages.append({"end_ps": end_ps.copy(), **{name: narrow(column) for name, column in columns.items()}})
         self.count += len(rows)
+        self.end_ps = max(self.end_ps, int(end_ps.max(initial=0)))
 
     def close(self, queues: int, macs: IntArray, slots_per_cycle: IntArray) -> list[QueueColumns]:
         """Hand over what every queue has run. ``macs`` and ``slots_per_cycle``: of plans, and last of having none."""

@@ -27,7 +27,7 @@ Bits = Callable[[IntArray, IntArray, TokenColumns], IntArray]
 class TokenTables:
     """Rows of COUNTERS, RINGS, RELEASES and GUARDS, and of the WAITS and SIGNALS of commands.
 
-    ``number``: of each queue of the Program in the tables, UNKNOWN outside; ``clocks``: of those inside;
+    ``number``: of each queue of the Program in the tables, UNKNOWN outside; ``clocks``: of all that are known;
     ``clock``: the number of one. ``room``: tokens that counters hold at most, all together; ``initial``: counters that
     have tokens at time 0, and how many.
     """
