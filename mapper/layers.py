@@ -37,6 +37,7 @@ from mapper.problem.capacity import usable
 from mapper.problem.core_partition import on_cores
 from mapper.problem.engines import engines_of_layer
 from mapper.problem.formats import FACTORS, engine_pair, is_converted, operand_dtype
+from mapper.problem.menu import within
 from mapper.problem.packed import base_of
 from mapper.problem.problem import Problem, build, content
 from mapper.search.outdone import outdone
@@ -286,12 +287,27 @@ class Layers:
         if known is not None:
             problem = next(problem for problem, _ in whole if problem.unit == known.unit)
             return on_cores(problem, self.architecture, known), known
-        found = [(part, self._solved(part, residency, rules)) for part, rules in self._parts(whole[:1])]
+        found = self._fitting(self._parts(whole[:1]), residency)
         for part, rules in self._contenders(whole[1:], found):
             found.append((part, self._solved(part, residency, rules)))
         best = self._ranked(found)
         self.solver.choose(key, best[1])
         return best
+
+    def _fitting(self, parts: Iterable[Work], residency: Residency) -> list[Pair]:
+        """The mappings of all parts, but of those whose tiles of a menu do not fit; raises MappingError where none
+        does."""
+        found, fault = list[Pair](), None
+        for part, rules in parts:
+            try:
+                found.append((part, self._solved(part, residency, rules)))
+            except MappingError as error:
+                if not self.rules[part.layer.name].menu:
+                    raise
+                fault = fault or error
+        if fault is not None and not found:
+            raise fault
+        return found
 
     def _solved(self, problem: Problem, residency: Residency, rules: constraints.Rules) -> LayerMapping:
         simulate = self.options.simulate
@@ -336,7 +352,7 @@ class Layers:
         if len(whole) == 1:
             return
         try:
-            found = [(part, self._solved(part, residency, rules)) for part, rules in self._parts(whole[:1])]
+            found = self._fitting(self._parts(whole[:1]), residency)
         except MappingError:
             return  # it is raised where the layer is mapped
         yield from self._contenders(whole[1:], found)
@@ -354,11 +370,13 @@ class Layers:
 
     def _parts(self, whole: Iterable[Work]) -> Iterator[Work]:
         """Problems as they are on one core, or the parts that the cores of a chip may have of them."""
-        for problem, rules in whole:
-            if self.architecture.noc is None:
-                yield problem, rules
-            for spread in spreads(problem, self.chip, self.dtypes):
-                yield problem.of_core(spread), rules
+        for problem, asked in whole:
+            for rules in asked.chosen(problem):
+                if self.architecture.noc is None:
+                    yield problem, rules
+                for spread in spreads(problem, self.chip, self.dtypes, rules.tiles):
+                    part = problem.of_core(spread)
+                    yield part, replace(rules, tiles=within(rules.tiles, part.dims))
 
     def _possible(self, layer: Layer) -> list[str]:
         return engines_of_layer(layer, self.workload, self.architecture, self.dtypes)
@@ -367,7 +385,7 @@ class Layers:
         """What the constraints mean for a layer on this chip, and what a policy has ``left``; raises MappingError where
         they cannot hold."""
         rules = constraints.merge(layer, self.options.given.constraints)
-        rules = rules.under(self.options.policy, left.units, left.prefetch)
+        rules = rules.under(self.options.policy, left.units, left.prefetch, left.tiles)
         if not rules.spatial:
             return rules
         engines = self._engines(layer, rules) if layer.kind == "matmul" else []

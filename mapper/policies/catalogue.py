@@ -22,11 +22,14 @@ class LayerRestriction:
 
     ``units``: names of the units that it may run on (any when empty). ``prefetch``: operands that come in are copied
     whole before the layer's first product, the largest first, as far as they fit into this share of the memory that
-    the unit reads; None: none has to be.
+    the unit reads; None: none has to be. ``tiles``: the tiles (m, n, k) that it may be cut into, of a product on an
+    array its output rows, output columns and steps of its reduction, of other layers m outputs; any where there are
+    none.
     """
 
     units: tuple[str, ...] = ()
     prefetch: Fraction | None = None
+    tiles: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ def array_shape(array: Array, inputs: str, weights: str) -> ArrayShape:
         weight_double_buffer=array.weight_double_buffer,
         fold_overlap=array.fold_overlap,
         load_rows=array.load_rows,
+        block=array.block,
     )
 
 

@@ -5,7 +5,7 @@ Rules that no mapping of the layer could obey are refused with the layer and the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -16,6 +16,7 @@ from archsim.base.errors import MappingError, nearest
 from archsim.ir.mapping import Constraint
 from archsim.ir.workload import Layer
 from archsim.spec.architecture import Architecture
+from mapper.problem.menu import MenuTile, entries_of, tiles_of
 from mapper.problem.operands import ACC, OUT
 from mapper.problem.problem import Problem
 
@@ -26,6 +27,7 @@ class Rules:
 
     ``spatial``: axis of the array -> dims that may be spread over it; ``unspread``: dims that may not -> their axis;
     ``prefetch``: share of the units' memory that operands fill which are copied whole first (``prefetched``).
+    ``menu``: the tiles that it may have (``problem.menu``); any where it is empty.
     """
 
     units: tuple[str, ...] | None = None
@@ -35,6 +37,7 @@ class Rules:
     spatial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unspread: Mapping[str, str] = field(default_factory=dict)
     prefetch: Fraction | None = None
+    menu: tuple[MenuTile, ...] = ()
     place: str = ""
 
     def __bool__(self) -> bool:
@@ -44,7 +47,12 @@ class Rules:
     @property
     def temporal(self) -> tuple[str, ...]:
         """Keys of the constraints that speak of loops, tiles and what is kept."""
-        stated = {"order": self.before, "tiles": self.tiles, "stationary": self.stationary, "prefetch": self.prefetch}
+        stated = {
+            "order": self.before,
+            "tiles": self.tiles or self.menu,
+            "stationary": self.stationary,
+            "prefetch": self.prefetch,
+        }
         return tuple(key for key, value in stated.items() if value)
 
     def on(self, engine: str) -> Rules:
@@ -53,10 +61,23 @@ class Rules:
             return replace(self, spatial={}, unspread={})
         return replace(self, tiles={**self.tiles, **dict.fromkeys(self.unspread, 1)})
 
-    def under(self, policy: str, units: tuple[str, ...], prefetch: Fraction | None) -> Rules:
+    def chosen(self, problem: Problem) -> Iterator[Rules]:
+        """These rules with the tiles of each entry of their menu; as they are where it has none for a problem."""
+        entries, seen = entries_of(problem, self.menu), list[Mapping[str, int]]()
+        if not entries:
+            yield self
+        for entry in entries:
+            tiles = tiles_of(problem, entry)
+            if tiles not in seen:
+                seen.append(tiles)
+                yield replace(self, menu=(), tiles={**tiles, **self.tiles})
+
+    def under(
+        self, policy: str, units: tuple[str, ...], prefetch: Fraction | None, menu: tuple[MenuTile, ...]
+    ) -> Rules:
         """These rules with what a schedule policy leaves of a layer's schedules; raises MappingError where that is
         nothing."""
-        if not units and prefetch is None:
+        if not units and prefetch is None and not menu:
             return self
         allowed = units or self.units
         if units and self.units is not None:
@@ -65,7 +86,7 @@ class Rules:
                 stated, left = ", ".join(self.units), ", ".join(units)
                 raise MappingError(f"{self.place}: units {stated}; policy '{policy}' allows {left}")
         place = " and ".join(filter(None, (self.place, f"policy '{policy}'")))
-        return replace(self, units=allowed, prefetch=prefetch, place=place)
+        return replace(self, units=allowed, prefetch=prefetch, menu=menu, place=place)
 
     def sorted(self, loops: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
         """Loops (dim, tile) in an order that obeys, else as they came."""

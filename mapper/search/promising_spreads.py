@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import ceil, inf, prod
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,21 +30,26 @@ from mapper.problem.problem import Problem, Spread
 
 SEARCHED = 3  # spreads of a layer that are searched whole
 NEAR = 8  # those whose ways over the network are looked at to choose them
+NO_TILES: Mapping[str, int] = MappingProxyType({})
 CLOSE = 1.05  # who is so near to what the memories beyond the cores need gains nothing by cutting a reduction
 
 
-def spreads(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> list[Spread]:
-    """The spreads to search, the most promising first; none on a chip of one core."""
+def spreads(
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], tiles: Mapping[str, int] = NO_TILES
+) -> list[Spread]:
+    """The spreads to search, the most promising first; none on a chip of one core. ``tiles``: of dims whose tiles are
+    stated, of which every core has whole ones."""
     noc = chip.architecture.noc
     if noc is None:
         return []
     outputs = [dim for dim in cuttable(problem, chip.architecture) if dim not in problem.groups["K"]]
-    plain = _by_links(_ranked(_spreads(problem, chip.architecture, outputs), problem, chip, dtypes), problem, chip, noc)
+    found = _spreads(problem, chip.architecture, outputs, tiles)
+    plain = _by_links(_ranked(found, problem, chip, dtypes), problem, chip, noc)
     best, _, first = plain[0]
     if best <= CLOSE * max(_at_homes(problem.of_core(first), chip, noc)[0], default=0.0):
         return [spread for _, _, spread in plain[:SEARCHED]]
     summed: dict[int, Spread] = {}
-    for cycles, _, spread in _ranked(_summing(problem, chip, dtypes, best), problem, chip, dtypes):
+    for cycles, _, spread in _ranked(_summing(problem, chip, dtypes, best, tiles), problem, chip, dtypes):
         if cycles < best:
             summed.setdefault(problem.of_core(spread).adders, spread)
     return [*(spread for _, _, spread in plain[:SEARCHED]), *islice(summed.values(), SEARCHED)]
@@ -72,7 +78,9 @@ def _by_links(
     return sorted(found, key=lambda entry: (*entry[:2], entry[2].parts))
 
 
-def _summing(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], best: float) -> Iterator[Spread]:
+def _summing(
+    problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], best: float, tiles: Mapping[str, int]
+) -> Iterator[Spread]:
     """Spreads that cut a reduction and whose cores can be done in less than ``best`` cycles at their arrays' peak."""
     dims = cuttable(problem, chip.architecture)
     if not any(dim in problem.groups["K"] for dim in dims):
@@ -80,15 +88,18 @@ def _summing(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str], best:
     array = next(part for part in chip.architecture.arrays if part.name == problem.unit)
     shape = array_shape(array, **problem.pair)
     most = best * chip.scale(array) * shape.rows * shape.cols * shape.rate
-    for spread in _spreads(problem, chip.architecture, dims, most):
+    for spread in _spreads(problem, chip.architecture, dims, tiles, most):
         if any(dim in problem.groups["K"] for dim, _ in spread.loops):
             yield spread
 
 
-def _spreads(problem: Problem, architecture: Architecture, dims: Sequence[str], most: float = inf) -> Iterator[Spread]:
+def _spreads(
+    problem: Problem, architecture: Architecture, dims: Sequence[str], tiles: Mapping[str, int], most: float = inf
+) -> Iterator[Spread]:
     """Each of the dims in some parts, no more of them together than cores, none of more points than ``most``."""
     assert architecture.noc is not None
-    choices = [_counts(problem.dims[dim], architecture.noc.cores) for dim in dims]
+    cores = architecture.noc.cores
+    choices = [_parts(problem.dims[dim], cores, tiles.get(dim, 0)) for dim in dims]
     others = prod(extent for dim, extent in problem.dims.items() if dim not in dims)
 
     def grow(taken: tuple[tuple[str, int], ...], left: int, points: int) -> Iterator[Spread]:
@@ -98,18 +109,21 @@ def _spreads(problem: Problem, architecture: Architecture, dims: Sequence[str], 
                 yield spread_of(problem, architecture, loops)
             return
         dim = dims[len(taken)]
-        for count in choices[len(taken)]:
+        for tile in choices[len(taken)]:
+            count = -(-problem.dims[dim] // tile)
             if count <= left:
-                tile = -(-problem.dims[dim] // count)
                 yield from grow((*taken, (dim, tile)), left // count, points * tile)
 
-    yield from grow((), architecture.noc.cores, others)
+    yield from grow((), cores, others)
 
 
-def _counts(extent: int, cores: int) -> list[int]:
-    """Numbers of parts of a dim: 1, all that divide the cores, each index by itself; none of them empty."""
-    wanted = {count for count in range(1, min(extent, cores) + 1) if cores % count == 0 or count == extent}
-    return sorted({-(-extent // -(-extent // count)) for count in wanted})
+def _parts(extent: int, cores: int, tile: int) -> list[int]:
+    """Parts of a dim, the largest first: in one, in all numbers that divide the cores, each index by itself; of a dim
+    whose ``tile`` is stated (else 0) in any number of parts of whole tiles. None is empty."""
+    tiles, each = (-(-extent // tile), tile) if tile else (extent, 1)
+    counts = range(1, min(tiles, cores) + 1)
+    found = {min(extent, -(-tiles // count) * each) for count in counts if tile or cores % count == 0 or count == tiles}
+    return sorted(found, reverse=True)
 
 
 def _least(problem: Problem, chip: ChipCosts, dtypes: Mapping[str, str]) -> tuple[int, float]:

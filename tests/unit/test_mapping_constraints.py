@@ -72,6 +72,7 @@ CONSTRAINTS = [
     ("- {layers: stem, spatial: {rows: [p]}}\n",
      "rows of 'mxu' may spread p, but its weight_stationary never spreads p "
      "there. Dims spread over rows by dataflow: dot_product c; input_stationary c, r, s; output_stationary n, p, q; "
+     "register_blocked n, p, q; "
      "weight_stationary c, r, s"),
     ("- {layers: stem, spatial: {cols: []}, tiles: {k: 8}}\n",
      "layer 'stem': tiles of 8 of dim 'k' are spread over cols "

@@ -26,7 +26,8 @@ from archsim.system import simulate
 from mapper.given.judge import broken
 from mapper.layers import Layers
 from mapper.options import Options, resolve_dtypes
-from mapper.policies import catalogue
+from mapper.policies import catalogue, library
+from mapper.problem.menu import tiles_of
 from mapper.problem.prefetched import prefetched, whole_bytes
 
 CHIP = "tpu_v6e"
@@ -53,7 +54,7 @@ def mapping_of(found: BuiltJob) -> LayerMapping:
 
 
 def test_the_policies_that_there_are() -> None:
-    assert catalogue.names() == ("framework", "xla")
+    assert catalogue.names() == ("framework", "library", "xla")
     with pytest.raises(ConfigError, match="did you mean 'xla'"):
         catalogue.get("xlaa")
 
@@ -113,6 +114,83 @@ def test_a_mapping_that_breaks_the_policy_is_told() -> None:
     assert rules.place == "policy 'xla'"
 
 
+GPU = {"platform": "llmcompass"}
+SIZES = [
+    {"m": 512, "n": 256, "k": 128},
+    {"m": 1000, "n": 500, "k": 300},
+    {"m": 8, "n": 4096, "k": 512},
+    {"m": 5, "n": 3, "k": 2},
+]
+
+
+def layers_of(model: str = "gemm", values: dict[str, object] | None = None, **parameters: int) -> Layers:
+    """A workload on A100's platform."""
+    chip = load("a100", {**GPU, **(values or {})})
+    return Layers(load_model(model, parameters=parameters), chip, resolve_dtypes(chip, {}), Options(policy="library"))
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_a_library_cuts_products_into_tiles_of_its_menu(sizes: dict[str, int]) -> None:
+    """A core's tiles are those of one entry, and its part has whole ones of them; small products have smaller ones."""
+    layers = layers_of(**sizes)
+    found = layers.map().mappings[0]
+    problem = layers.problem(0, layers.residency(frozenset()), "array")
+    tiles = {**sizes}
+    for loop in (node for node in found.nodes if isinstance(node, Loop)):
+        assert loop.axis or loop.tile <= tiles[loop.dim]
+        tiles[loop.dim] = loop.tile
+    fitting = [entry for entry in library.TILES if tiles_of(problem, entry).items() <= tiles.items()]
+    assert fitting and all(tiles[dim] == min(most, sizes[dim]) for dim, most in zip("mnk", fitting[0], strict=True))
+    for loop in (node for node in found.nodes if isinstance(node, Loop) and node.axis):
+        assert loop.tile % tiles[loop.dim] == 0 or loop.tile == sizes[loop.dim]
+
+
+def test_a_library_runs_convolutions_in_whole_rows() -> None:
+    """Of several dims of output rows the innermost are whole; sums over filter taps are cut as the search likes."""
+    layers = layers_of("conv", batch=2, height=30, width=30, channels=64, filters=256, kernel=3, pad=1)
+    problem = layers.problem(0, layers.residency(frozenset()), "array")
+    tiles = tiles_of(problem, (128, 64, 32))
+    dims = problem.groups["M"]
+    assert tiles[dims[-1]] == problem.dims[dims[-1]] and 1 < tiles[dims[-2]] < problem.dims[dims[-2]]
+    assert tiles[problem.groups["N"][-1]] == 64
+    assert not set(problem.groups["K"]) & set(tiles)
+
+
+def test_a_library_works_element_by_element_in_blocks() -> None:
+    """Blocks of a power of two of elements, whole ones on each core; rows that are summed over have none."""
+    (found,) = layers_of("gelu", elements=1_000_000).map().mappings
+    loops = [node for node in found.nodes if isinstance(node, Loop)]
+    least = min(loop.tile for loop in loops)
+    assert least & (least - 1) == 0 and least >= 256 and all(loop.tile % least == 0 for loop in loops)
+    assert not layers_of("softmax", rows=64, cols=512).rules["softmax"].menu
+
+
+def test_a_mapping_off_the_menu_is_told() -> None:
+    """What a cache has kept is judged by the menu too."""
+    sizes = {"m": 1000, "n": 500, "k": 300}
+    layers = layers_of(**sizes)
+    problem = layers.problem(0, layers.residency(frozenset()), "array")
+    mine = LayerMapping("gemm", "tensor_cores", "matmul", (Loop("m", 100), Loop("n", 100)), (), 0, 0, 0, "")
+    assert broken(problem, mine, layers.rules["gemm"]) == ["its tiles are none of the menu"]
+
+
+def test_only_entries_that_fit_are_taken() -> None:
+    """Sums of 128 x 256 have no room twice; where nothing fits the memory and what it lacks are named."""
+    assert layers_of(m=2048, n=2048, k=64).map()
+    with pytest.raises(MappingError, match="policy 'library': layer 'gemm' .*no tiling fits 'accumulators'"):
+        layers_of(values={"accumulators.size": "2 KiB"}, m=2048, n=2048, k=64).map()
+
+
+def test_law_58_a_library_is_among_the_best() -> None:
+    """Law 58: what the menu leaves is a candidate of the best schedule."""
+    sizes = {"m": 512, "n": 512, "k": 256}
+    best, platform = (
+        ax.run("gemm", "a100", platform="llmcompass", parameters=sizes, schedule=schedule).summary["cycles_total"]
+        for schedule in ("best", "platform")
+    )
+    assert best <= platform
+
+
 def test_a_launch_names_what_its_kernel_does() -> None:
     """So that a platform's times by operator hold; a model that is launched as one names nothing."""
     found = built("ffn_erf", schedule="layers", tokens=64).program
@@ -165,7 +243,9 @@ def test_a_mapping_file_names_the_policy_that_it_obeys(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=rf"{name}:\d+.*: schedule: found 'xla' beside --schedule framework"):
             build(replace(job, schedule="framework"))
         path.write_text(text.replace("xla", "xlaa", 1))
-        with pytest.raises(ConfigError, match="schedule: found 'xlaa'; allowed framework, xla .did you mean 'xla'"):
+        with pytest.raises(
+            ConfigError, match="schedule: found 'xlaa'; allowed framework, library, xla .did you mean 'xla'"
+        ):
             build(job)
 
 
