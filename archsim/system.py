@@ -26,6 +26,7 @@ from archsim.memory.offchip import OffChip
 from archsim.memory.scratchpad import Scratchpads
 from archsim.memory.stream_facts import stream_facts
 from archsim.pe.core import compute_engine, core_number, idle_names
+from archsim.sim.clock import ClockDomain
 from archsim.sim.deadlock import report
 from archsim.sim.events import EventLoop, ProcessBody
 from archsim.sim.given_up import GivenUpError

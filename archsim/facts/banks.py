@@ -5,7 +5,10 @@
 - ``word``: w mod banks;
 - ``block``: (address / block) mod banks, for blocks of whole words;
 - ``xor``: (w mod banks) xor ((w / banks) mod banks), for a power of two of banks: rows of a power of two of words,
-  which all begin in one bank under ``word``, begin in different ones.
+  which all begin in one bank under ``word``, begin in different ones;
+- ``hashed``: by a hash of all bits of the address, as the slices of a GPU's L2 are chosen, so that no stride meets few
+  banks. Queues in front of the banks even out what meets by chance: a region takes as long as its words take when they
+  are spread evenly, wherever it lies.
 
 **Issue.** A stream walks its region in address order, run after run. The region is taken to begin where the word of
 its first byte does (so of unaligned regions whose strides are no whole words some runs count from a neighbouring
@@ -45,7 +48,7 @@ BankAxes = tuple[tuple[int, int], ...]  # (extent, stride in bytes), outermost f
 
 
 class Banking(NamedTuple):
-    """The banks of a memory: ``interleave`` is word, block or xor; ``block_bytes`` of ``block``."""
+    """The banks of a memory: ``interleave`` is word, block, xor or hashed; ``block_bytes`` of ``block``."""
 
     banks: int
     word_bytes: int
@@ -91,7 +94,7 @@ class Banked(Protocol):
 
     @property
     def interleave(self) -> str:
-        """word, block or xor."""
+        """word, block, xor or hashed."""
 
     @property
     def block_bytes(self) -> int:
@@ -122,6 +125,8 @@ def stream_cycles(banks: Banking, ports: int, run_bytes: int, outer: BankAxes, f
     The region: runs of ``run_bytes`` contiguous bytes, repeated over ``outer``; ``first_byte``: its address, of which
     only the word counts.
     """
+    if banks.interleave == "hashed":
+        return -(-_words(banks, run_bytes, outer) // (banks.banks * ports))
     total = 0
     for weight, served in _samples(banks, ports, run_bytes, outer, first_byte):
         total += weight * int((-(-served.max(axis=1) // ports)).sum())
@@ -131,6 +136,8 @@ def stream_cycles(banks: Banking, ports: int, run_bytes: int, outer: BankAxes, f
 @lru_cache(maxsize=4096)
 def bank_loads(banks: Banking, ports: int, run_bytes: int, outer: BankAxes, first_byte: int) -> tuple[int, ...]:
     """Words that each bank serves for a region: as many as ports x ``stream_cycles`` at most."""
+    if banks.interleave == "hashed":
+        return (ports * stream_cycles(banks, ports, run_bytes, outer, first_byte),) * banks.banks
     total = [0] * banks.banks
     for weight, served in _samples(banks, ports, run_bytes, outer, first_byte):
         total = [old + weight * new for old, new in zip(total, served.sum(axis=0).tolist(), strict=True)]
@@ -142,6 +149,11 @@ def lost_cycles(banks: Banking, ports: int, run_bytes: int, outer: BankAxes, fir
     """Cycles that a region takes beyond those of as many contiguous bytes in conflict-free banks."""
     words = -(-run_bytes * prod(extent for extent, _ in outer) // banks.word_bytes)
     return stream_cycles(banks, ports, run_bytes, outer, first_byte) - -(-words // (banks.banks * ports))
+
+
+def _words(banks: Banking, run_bytes: int, outer: BankAxes) -> int:
+    """Words of runs that each begin with one of their own."""
+    return -(-run_bytes // banks.word_bytes) * prod(extent for extent, _ in outer)
 
 
 def _samples(

@@ -109,8 +109,8 @@ class ArrayEngine(TileEngine):
             raise ProgramError(f"{step.where} of {step.queue}: MATMUL needs a nest")
         if step.is_empty:
             return NOTHING
-        overlaps = spec.weight_double_buffer, spec.fold_overlap
-        shape = ArrayShape(spec.rows, spec.cols, rate, *overlaps, spec.load_rows)
+        options = spec.weight_double_buffer, spec.fold_overlap, spec.load_rows, spec.block
+        shape = ArrayShape(spec.rows, spec.cols, rate, *options)
         parts = Nest(batch=nest.batch, m=nest.m, n=nest.n, k=nest.k, windows=nest.windows)
         return self._fold(parts, step.extents, shape, accumulate=not step.fresh)
 

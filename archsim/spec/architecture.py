@@ -134,6 +134,15 @@ class Array(Part):
             when=lambda array: array.load_rows != 1,
         ),
     ] = 1
+    block: Annotated[
+        int,
+        Key(
+            "block",
+            d.count(1, 64),
+            "rows and columns of sums that a PE keeps, for which operands are read once",
+            when=lambda array: array.block != 1,
+        ),
+    ] = 1
     startup_cycles: Annotated[int, cycles("startup", "issue of one command, in cycles of the array's clock")] = 0
     fanouts: Annotated[
         tuple[Fanout, ...],

@@ -25,12 +25,13 @@ class Sugar(NamedTuple):
     weight_double_buffer: bool
     fold_overlap: bool
     load_rows: int
+    block: int
 
 
 class ArrayFacts(NamedTuple):
     """What a dataflow says about an array: its axes, the registers of one PE, the options it knows.
 
-    ``options``: names among ``weight_double_buffer``, ``fold_overlap`` and ``load_rows``.
+    ``options``: names among ``weight_double_buffer``, ``fold_overlap``, ``load_rows`` and ``block``.
     """
 
     fanouts: tuple[Fanout, ...]

@@ -194,10 +194,10 @@ class Memory(Part):
 
     ``keeps``: roles, in the order of ROLES; ``slots``: role to the slots of its rings; ``filled_by``: dma (explicit:
     rings and moves) or array (folded into the array's formula). Of an sram: ``ports`` of all engines that have none of
-    their own, ``private_ports``: engine to its own (0 in a direction: none), ``interleave``: word | block | xor, which
-    bank holds an address (``archsim.facts.banks``), with ``block_bytes`` of a block, ``padding_words``: role to words
-    left free behind each row of a tile. Of a dram: ``control`` of all standards but constant; a memory of constant rate
-    has ``bytes_per_cycle`` (None: infinite) and ``latency_cycles``.
+    their own, ``private_ports``: engine to its own (0 in a direction: none), ``interleave``: word | block | xor |
+    hashed, which bank holds an address (``archsim.facts.banks``), with ``block_bytes`` of a block, ``padding_words``:
+    role to words left free behind each row of a tile. Of a dram: ``control`` of all standards but constant; a memory
+    of constant rate has ``bytes_per_cycle`` (None: infinite) and ``latency_cycles``.
     """
 
     keeps: Annotated[
@@ -320,9 +320,10 @@ class Memory(Part):
         str,
         Key(
             "interleave",
-            d.word_or_whole(("word", "xor"), units.SIZE, "1 B", "16 TiB"),
+            d.word_or_whole(("word", "xor", "hashed"), units.SIZE, "1 B", "16 TiB"),
             "bank of a word: word: its number mod banks; a size, a multiple of the word: (address / size) mod "
-            "banks; xor: (number mod banks) xor ((number / banks) mod banks), banks a power of two",
+            "banks; xor: (number mod banks) xor ((number / banks) mod banks), banks a power of two; hashed: by a hash "
+            "of the address, with queues before the banks, so that no region loads them unevenly",
             of=_SRAM,
             read=lambda found, _: found if isinstance(found, str) else "block",
             write=lambda kept, memory: memory.block_bytes or kept,

@@ -247,7 +247,7 @@ def array_facts(file: File, part: DeclaredPart, facts: DataflowFacts, bits: dict
     name = dataflow_name(spec.dataflow, spec.kind)
     dtypes = file.chip.dtypes
     rate = spec.rates.get((dtypes.inputs, dtypes.weights), Fraction(1))
-    options = spec.weight_double_buffer, spec.fold_overlap, spec.load_rows
+    options = spec.weight_double_buffer, spec.fold_overlap, spec.load_rows, spec.block
     sugar = Sugar(name, spec.shape[0], spec.shape[1], rate, *options)
     try:
         found = facts(sugar, bits)
@@ -266,10 +266,10 @@ def _array_options(file: File, part: DeclaredPart, options: tuple[str, ...]) -> 
     for option in ("weight_double_buffer", "fold_overlap"):
         if getattr(part.spec, option) and option not in options:
             file.add(part, option, f"found true, which has no meaning for dataflow '{name}'; allowed false")
-    if part.spec.load_rows != 1 and "load_rows" not in options:
-        file.add(
-            part, "load_rows", f"found {part.spec.load_rows}, which has no meaning for dataflow '{name}'; allowed 1"
-        )
+    for option in ("load_rows", "block"):
+        found = getattr(part.spec, option)
+        if found != 1 and option not in options:
+            file.add(part, option, f"found {found}, which has no meaning for dataflow '{name}'; allowed 1")
     skewed = "fold_overlap" in options  # only a dataflow with fill and drain can overlap them
     if (part.spec.kind == "systolic") != skewed:
         other = "systolic" if skewed else "generic"

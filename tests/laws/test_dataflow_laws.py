@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archsim.facts.dataflows import catalogue
-from archsim.facts.dataflows.fold import ArrayShape, Fold, Nest, Window
+from archsim.facts.dataflows.fold import USUAL, ArrayShape, Fold, Nest, Window
 from tests.tools.plugins import WINDOWED, plugins
 
 NAMES = tuple(sorted({*catalogue.names(), WINDOWED}))
@@ -60,7 +60,7 @@ def runs(draw: st.DrawFn) -> Run:
 
 def _run(draw: st.DrawFn) -> Run:
     name = draw(st.sampled_from(NAMES))
-    drawn = {"load_rows": st.integers(1, 4)}
+    drawn = {"load_rows": st.integers(1, 4), "block": st.integers(1, 4)}
     options = {option: draw(drawn.get(option, st.booleans())) for option in catalogue.get(name).OPTIONS}
     sides = st.integers(1, 70)
     array = ArrayShape(draw(sides), draw(sides), draw(st.sampled_from(RATES)), **options)
@@ -160,12 +160,14 @@ def test_overlap_never_costs(extents: Extents, name: str, rows: int, cols: int, 
     options = catalogue.get(name).OPTIONS
     folds = {}
     for chosen in product((False, True), repeat=len(options)):
-        stated = {name: 1 + on if name == "load_rows" else on for name, on in zip(options, chosen, strict=True)}
+        stated = {name: 1 + on if name in USUAL else on for name, on in zip(options, chosen, strict=True)}
         array = ArrayShape(rows, cols, rate, **stated)
         folds[chosen] = fold_of(Run(name, array, False), NEST, extents)
     for less, more in product(folds, folds):
         if all(b or not a for a, b in zip(less, more, strict=True)):
             assert folds[more].cycles <= folds[less].cycles
+    if "block" in options:  # which is there to share what is read
+        return
     apart = {"a"} if name == DEALT else set()
     streams = [{key: use for key, use in fold.streams.items() if key not in apart} for fold in folds.values()]
     assert len({str((use, fold.inner_actions)) for use, fold in zip(streams, folds.values(), strict=True)}) == 1

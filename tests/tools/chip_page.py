@@ -49,6 +49,8 @@ below the first folded memory is too.
 cycle: strides that meet in few banks cost cycles. `ports: {read: 1, write: 1, dma: {write: 1}, array: {read: 2}}`
 gives engines ports of their own beside the common ones, which all others share. `padding` leaves words free behind
 the rows of tiles, and of tensors that stay on chip (those of inputs, unless a reshaping view needs them dense).
+Slices of an L2 that are chosen by a hash of the address, with queues before them, are `interleave: hashed`: no stride
+meets few of them.
 
 **Networks and cores.** What stands below a `noc` exists once for each node of its topology: memories, arrays, vector
 units and DMA engines are a core's own (`l1[3]` in Programs), and each core computes from memories of its own. What

@@ -159,6 +159,17 @@ def test_blocks_keep_contiguous_words_in_one_bank() -> None:
     assert stream_cycles(blocks, 1, 32, ((64, 256),), 0) == 8
 
 
+@pytest.mark.parametrize("stride", [64, 256, 1024, 5120, 1 << 20])
+@pytest.mark.parametrize("first_byte", [0, 64, 4096])
+def test_hashed_banks_are_loaded_evenly(stride: int, first_byte: int) -> None:
+    """At any stride and place 40 runs of 200 bytes are 160 words, 4 of 40 banks, however they would meet in them."""
+    hashed, plain = Banking(40, 64, "hashed"), Banking(40, 64)
+    assert stream_cycles(hashed, 1, 200, ((40, stride),), first_byte) == 4
+    assert stream_cycles(hashed, 2, 200, ((40, stride),), first_byte) == 2
+    assert bank_loads(hashed, 1, 200, ((40, stride),), first_byte) == (4,) * 40
+    assert stream_cycles(plain, 1, 200, ((40, stride),), first_byte) >= 4
+
+
 def test_one_word_is_served_once_for_a_group() -> None:
     """Every other byte of a word: eight accesses, one cycle of one bank."""
     assert stream_cycles(Banking(8, 32), 1, 1, ((64, 2),), 0) == 8

@@ -20,6 +20,7 @@ SHIPPED = (
     "dot_product",
     "input_stationary",
     "output_stationary",
+    "register_blocked",
     "weight_stationary",
     "weight_stationary_units",
 )
@@ -94,6 +95,7 @@ def test_description_is_usable(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         ("input_stationary", ArrayShape(2, 2, Fraction(4), True), {"inputs": 4, "weights": 2, "partials": 4}),
         ("output_stationary", ArrayShape(2, 2, TWO), {"partials": 4, "inputs": 1, "weights": 1}),
         ("dot_product", ArrayShape(2, 2, Fraction(1, 2)), {"weights": 1, "inputs": 1}),
+        ("register_blocked", ArrayShape(2, 2, TWO, block=3), {"partials": 36, "inputs": 3, "weights": 3}),
     ],
 )
 def test_register_sizes(name: str, array: ArrayShape, sizes: dict[str, int]) -> None:
@@ -105,7 +107,7 @@ def test_register_sizes(name: str, array: ArrayShape, sizes: dict[str, int]) -> 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("option", "value", "said"),
-    [("weight_double_buffer", True, "true"), ("fold_overlap", True, "true"), ("load_rows", 2, "2")],
+    [("weight_double_buffer", True, "true"), ("fold_overlap", True, "true"), ("load_rows", 2, "2"), ("block", 2, "2")],
 )
 def test_option_without_meaning_is_refused(name: str, option: str, value: int, said: str) -> None:
     """No option is silently ignored."""
@@ -114,7 +116,11 @@ def test_option_without_meaning_is_refused(name: str, option: str, value: int, s
     extents = {"m": 9, "n": 9, "k": 9}
     if option in dataflow.OPTIONS:
         plain = dataflow.fold(NEST, extents, ArrayShape(2, 2), accumulate=False)
-        assert dataflow.fold(NEST, extents, array, accumulate=False).cycles < plain.cycles
+        fold = dataflow.fold(NEST, extents, array, accumulate=False)
+        if option == "block":
+            assert all(fold.streams[name].accesses < plain.streams[name].accesses for name in ("a", "b"))
+        else:
+            assert fold.cycles < plain.cycles
         return
     with pytest.raises(ConfigError, match=f"{option}: {said}' has no meaning for dataflow '{name}'"):
         dataflow.fold(NEST, extents, array, accumulate=False)
@@ -129,6 +135,20 @@ def test_missing_or_empty_extent(name: str, extents: dict[str, int]) -> None:
     bad = next(dim for dim in ("m", "n", "k") if extents.get(dim, 0) < 1)
     with pytest.raises(ModelError, match=f"'{bad}' needs an extent >= 1"):
         catalogue.get(name).fold(NEST, extents, ArrayShape(2, 2), accumulate=False)
+
+
+def test_a_block_of_sums_reads_operands_once() -> None:
+    """By hand: 40 x 70 sums of 9 steps, blocks of 16 x 32 in parts of 4 x 8: 10 x 9 parts of 9 cycles; the inputs are
+    read for each of 3 blocks of columns, the weights for each of 3 blocks of rows."""
+    extents, array = {"m": 40, "n": 70, "k": 9}, ArrayShape(4, 8, block=4)
+    fold = catalogue.get("register_blocked").fold(NEST, extents, array, accumulate=True)
+    assert (fold.cycles, fold.cycles_stream) == (10 * 9 * 9, 10 * 9 * 9)
+    streams = {name: stream.accesses for name, stream in fold.streams.items()}
+    assert streams == {"a": 3 * 40 * 9, "b": 3 * 9 * 70, "acc_read": 40 * 70, "acc_write": 40 * 70}
+    found = fold.inner_actions
+    assert (found["register_read.a"], found["register_write.a"]) == (9 * 40 * 9, 3 * 40 * 9)
+    assert (found["register_read.b"], found["register_write.b"]) == (10 * 9 * 70, 3 * 9 * 70)
+    assert found["register_read.acc"] == found["register_write.acc"] == 40 * 70 * 10
 
 
 def test_impossible_shapes() -> None:

@@ -11,9 +11,11 @@ from archsim.lab.validate.suite import default_reference
 
 SAMPLES = [  # set, rows that took less than so many microseconds, one of so many in their order by time; most errors
     ("tpu_v6e_gemm", 400, 9, 6.0, 5.0),
+    ("a100_gemm", 100, 1, 8.0, 6.0),
     ("a100_gelu", 60, 1, 2.0, 1.5),
     ("a100_layernorm", 60, 2, 3.0, 2.0),
     ("a100_softmax", 40, 2, 12.0, 10.0),
+    ("mi210_gemm", 200, 1, 8.0, 7.0),
     ("mi210_gelu", 30, 1, 2.0, 2.0),
     ("mi210_layernorm", 50, 1, 7.0, 3.0),
     ("mi210_softmax", 60, 1, 16.0, 8.0),

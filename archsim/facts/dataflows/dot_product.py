@@ -87,4 +87,4 @@ def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulat
 
 
 def _refuse_options(array: ArrayShape) -> None:
-    array.refuse("dot_product", "weight_double_buffer", "fold_overlap", "load_rows")
+    array.refuse("dot_product", "weight_double_buffer", "fold_overlap", "load_rows", "block")

@@ -29,6 +29,8 @@ from typing import NamedTuple, TypedDict
 
 from archsim.base.errors import ConfigError, ModelError
 
+USUAL = {"load_rows": 1, "block": 1}  # options of arrays that are numbers, where they mean nothing
+
 
 class Window(NamedTuple):
     """An axis of the input on which an output position and a filter tap meet: position * stride + tap * dilation.
@@ -150,6 +152,7 @@ class ArrayShape:
     and starts a step every ``pack / rate`` cycles. So 1/2 takes two cycles a MAC, 2 packs two MACs a cycle,
     3/2 packs two every 4/3 cycles; a run of n steps occupies a PE for ceil(n * pack / rate) cycles.
     ``load_rows``: rows of the stationary operand that are shifted in a cycle.
+    ``block``: a PE keeps sums of so many rows and as many columns, for which operands are read once.
     ``weight_double_buffer``: a second register for the stationary operand. ``fold_overlap``: the next fold
     enters while the one before still leaves, so a command pays fill and drain once and not for each fold. Raises
     ConfigError for sizes below 1 or a rate <= 0.
@@ -161,6 +164,7 @@ class ArrayShape:
     weight_double_buffer: bool = False
     fold_overlap: bool = False
     load_rows: int = 1
+    block: int = 1
     pack: int = field(init=False, compare=False)  # reduction elements that one PE takes in one step: ceil(rate)
 
     def __post_init__(self) -> None:
@@ -188,7 +192,7 @@ class ArrayShape:
     def refuse(self, dataflow: str, *options: str) -> None:
         """Raise ConfigError when an option is set that ``dataflow`` gives no meaning to."""
         for option in options:
-            found, usual = getattr(self, option), 1 if option == "load_rows" else False
+            found, usual = getattr(self, option), USUAL.get(option, False)
             if found != usual:
                 said, allowed = (str(value).lower() for value in (found, usual))
                 raise ConfigError(

@@ -42,11 +42,13 @@ def fanouts(rows: int, cols: int) -> tuple[FanoutSpec, ...]:
 
 def registers(bits: Mapping[str, int], array: ArrayShape) -> tuple[RegisterSpec, ...]:
     """Per PE and packed MAC: one input (two if double-buffered), one weight; one sum. ``bits`` by role."""
+    array.refuse("input_stationary", "block")
     held = array.pack * (1 + array.weight_double_buffer)
     return registers_of(bits, {"inputs": held, "weights": array.pack, "partials": 1})
 
 
 def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulate: bool) -> Fold:
     """Cycles, edge streams and inner actions of one command; raises ModelError for a missing extent."""
+    array.refuse("input_stationary", "block")
     size = sizes(nest, extents)
     return stationary(size, array, held="a", held_cols=size.m, moving_rows=size.n, accumulate=accumulate)

@@ -81,7 +81,7 @@ def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulat
 
 
 def _refuse_options(array: ArrayShape) -> None:
-    array.refuse("output_stationary", "weight_double_buffer", "load_rows")
+    array.refuse("output_stationary", "weight_double_buffer", "load_rows", "block")
 
 
 def _sum_moves(size: NestSizes, array: ArrayShape, accumulate: bool) -> ArrayMoves:

@@ -41,11 +41,13 @@ def fanouts(rows: int, cols: int) -> tuple[FanoutSpec, ...]:
 
 def registers(bits: Mapping[str, int], array: ArrayShape) -> tuple[RegisterSpec, ...]:
     """Per PE and packed MAC: one weight (two if double-buffered), one input; one sum. ``bits`` by role."""
+    array.refuse("weight_stationary", "block")
     held = array.pack * (1 + array.weight_double_buffer)
     return registers_of(bits, {"weights": held, "inputs": array.pack, "partials": 1})
 
 
 def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulate: bool) -> Fold:
     """Cycles, edge streams and inner actions of one command; raises ModelError for a missing extent."""
+    array.refuse("weight_stationary", "block")
     size = sizes(nest, extents)
     return stationary(size, array, held="b", held_cols=size.n, moving_rows=size.m, accumulate=accumulate)

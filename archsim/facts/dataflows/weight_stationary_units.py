@@ -17,16 +17,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from archsim.facts.dataflows import weight_stationary
 from archsim.facts.dataflows.fold import (
     ArrayShape,
     EdgeStream,
     Fold,
     Nest,
+    RegisterSpec,
     ceil_div,
     sizes,
 )
 from archsim.facts.dataflows.systolic import stationary
-from archsim.facts.dataflows.weight_stationary import ARRAYS, HELD, OPTIONS, fanouts, registers
+from archsim.facts.dataflows.weight_stationary import ARRAYS, HELD, OPTIONS, fanouts
 
 SUMMARY = "square weight-stationary arrays side by side, which share a command"
 __all__ = ["ARRAYS", "HELD", "OPTIONS", "SUMMARY", "fanouts", "fold", "registers", "spread"]
@@ -38,8 +40,15 @@ def spread(nest: Nest, array: ArrayShape) -> dict[str, tuple[str, ...]]:
     return {"rows": nest.k, "cols": (*rows, *nest.n)}
 
 
+def registers(bits: Mapping[str, int], array: ArrayShape) -> tuple[RegisterSpec, ...]:
+    """As those of a weight-stationary array."""
+    _refuse_options(array)
+    return weight_stationary.registers(bits, array)
+
+
 def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulate: bool) -> Fold:
     """Cycles, edge streams and inner actions of one command; raises ModelError for a missing extent."""
+    _refuse_options(array)
     size, units = sizes(nest, extents), _units(array)
     square = replace(array, cols=array.cols // units)
     whole = stationary(size, square, held="b", held_cols=size.n, moving_rows=size.m, accumulate=accumulate)
@@ -50,6 +59,10 @@ def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulat
         inputs = whole.streams["a"].accesses // ceil_div(size.n, square.cols) * ceil_div(part.n, square.cols)
         dealt.append((made, inputs))
     return _first_to_end(whole, dealt)
+
+
+def _refuse_options(array: ArrayShape) -> None:
+    array.refuse("weight_stationary_units", "block")
 
 
 def _units(array: ArrayShape) -> int:

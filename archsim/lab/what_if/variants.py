@@ -214,8 +214,8 @@ def _sram(memory: Memory) -> Iterator[ChipVariant]:
 
 
 def _links(noc: Noc) -> Iterator[ChipVariant]:
-    """Packets of the innermost network keep their flits; a link between chips has twice the lanes. Buffers are looked
-    at router by router, which the fidelity ``link`` does not."""
+    """Packets of the innermost network keep their flits, and fit into messages; a link between chips has twice the
+    lanes. Buffers are looked at router by router, which the fidelity ``link`` does not."""
     for level in noc.levels:
         if level.phy is not None:
             yield ChipVariant(f"{level.name} lanes x2", {f"{level.name}.phy.lanes": 2 * level.phy.lanes})
@@ -224,6 +224,8 @@ def _links(noc: Noc) -> Iterator[ChipVariant]:
         keys = {f"{level.name}.link": units.exact(2 * width, units.SIZE)}
         if level is noc:
             keys[f"{level.name}.packet"] = units.exact(2 * noc.packet_bytes, units.SIZE)
+            if noc.message_bytes < 2 * noc.packet_bytes:
+                keys[f"{level.name}.message"] = units.exact(2 * noc.packet_bytes, units.SIZE)
         yield ChipVariant(f"{level.name} links x2", keys)
     if noc.fidelity == "flit":
         channels = min(MOST_CHANNELS, 2 * noc.vcs)

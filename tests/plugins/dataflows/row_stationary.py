@@ -116,4 +116,4 @@ def tiles(extent: int, most: int) -> Iterator[int]:
 
 
 def _refuse_options(array: ArrayShape) -> None:
-    array.refuse("row_stationary", "weight_double_buffer", "fold_overlap", "load_rows")
+    array.refuse("row_stationary", "weight_double_buffer", "fold_overlap", "load_rows", "block")

@@ -26,7 +26,7 @@ from archsim.spec.peaks import dram_bytes_per_s
 
 US_PER_S = 10**6
 WARM = 1  # runs before the one that is measured
-MOST_COMMANDS = 1 << 17  # of a row's Program; more take many minutes
+MOST_COMMANDS = 1 << 19  # of a row's Program; more take many minutes
 MOST_EXACT_BYTES = 1 << 30  # of operands and results, up to which the DRAM is simulated command by command
 _LAUNCHED = ("launch", "issue")  # the times of the host that a kernel timed alone does not have
 
