@@ -79,9 +79,9 @@ def repeat(program: Program, architecture: Architecture, runs: int, mode: str = 
 
 
 def _simulated(program: Program, architecture: Architecture, runs: int, *, steady: bool) -> _Course:
-    """So many runs, or as many of them as differ, by the compiled machine where that pays and it can."""
+    """So many runs, or as many of them as differ, by the compiled machine where it can and one of them pays for it."""
     columns = ProgramColumns(program)
-    if OF_PROCESS.is_compiled(runs * int(columns.runs.sum())):
+    if OF_PROCESS.is_compiled(int(columns.runs.sum())):
         try:
             return _run(Machine(program, architecture, trace=False, compiled=True, columns=columns), runs, steady)
         except GivenUpError:

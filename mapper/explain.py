@@ -84,7 +84,10 @@ def runner_up(layers: Layers, mapped: Mapped, index: int) -> Figures | None:
     chosen, objective = mapped.mappings[index], layers.options.objective
     found: list[Figures] = []
     for problem, rules in layers.searched(index, mapped.residency):
-        space = open_space(problem, layers.chip, layers.dtypes, rules)
+        try:
+            space = open_space(problem, layers.chip, layers.dtypes, rules)
+        except MappingError:
+            continue  # tiles of a menu that do not fit; one fitted
         for choice in islice(exhaustive.candidates(space, objective), 2):
             if (choice.mapping.unit, choice.mapping.nodes) != (chosen.unit, chosen.nodes):
                 found.append(figures(layers, problem, choice.mapping))

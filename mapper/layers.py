@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import prod
+from math import inf, prod
 
 from archsim.base.errors import ConfigError, MappingError
 from archsim.base.progress import each
@@ -37,7 +37,6 @@ from mapper.problem.capacity import usable
 from mapper.problem.core_partition import on_cores
 from mapper.problem.engines import engines_of_layer
 from mapper.problem.formats import FACTORS, engine_pair, is_converted, operand_dtype
-from mapper.problem.menu import within
 from mapper.problem.packed import base_of
 from mapper.problem.problem import Problem, build, content
 from mapper.search.outdone import outdone
@@ -296,15 +295,16 @@ class Layers:
 
     def _fitting(self, parts: Iterable[Work], residency: Residency) -> list[Pair]:
         """The mappings of all parts, but of those whose tiles of a menu do not fit; raises MappingError where none
-        does."""
-        found, fault = list[Pair](), None
+        does, for the smallest tiles."""
+        found, fault, least = list[Pair](), None, inf
         for part, rules in parts:
             try:
                 found.append((part, self._solved(part, residency, rules)))
             except MappingError as error:
                 if not self.rules[part.layer.name].menu:
                     raise
-                fault = fault or error
+                points = prod(rules.tiles.values())
+                fault, least = (error, points) if points < least else (fault, least)
         if fault is not None and not found:
             raise fault
         return found
@@ -375,8 +375,7 @@ class Layers:
                 if self.architecture.noc is None:
                     yield problem, rules
                 for spread in spreads(problem, self.chip, self.dtypes, rules.tiles):
-                    part = problem.of_core(spread)
-                    yield part, replace(rules, tiles=within(rules.tiles, part.dims))
+                    yield problem.of_core(spread), rules
 
     def _possible(self, layer: Layer) -> list[str]:
         return engines_of_layer(layer, self.workload, self.architecture, self.dtypes)

@@ -14,7 +14,7 @@ SET_OPTION, PLATFORM_OPTION = "--set", "--platform"  # the one is another way to
 PLATFORM, HOST = "platform", "host"
 _OWN = ("extends", "name", "description")  # never inherited
 _EXPANSION = ("fanouts", "registers")
-_EXPANDED_FROM = ("shape", "dataflow", "kind", "weight_double_buffer")
+_EXPANDED_FROM = ("shape", "dataflow", "kind", "weight_double_buffer", "block")
 
 
 def merge(base: FileNode, child: FileNode, problems: Problems) -> FileNode:

@@ -19,7 +19,7 @@ from mapper.given.priced import CELL, brought_again, price
 from mapper.given.structure import Fault, faults
 from mapper.problem.constraints import Rules
 from mapper.problem.core_partition import of_core, on_cores, spread_of, unspreadable
-from mapper.problem.menu import entries_of, tiles_of
+from mapper.problem.menu import entries_of, on_menu
 from mapper.problem.prefetched import prefetched
 from mapper.problem.problem import Problem
 
@@ -106,7 +106,7 @@ def broken(problem: Problem, mapping: LayerMapping, rules: Rules) -> list[str]:
         if tiles[dim] != tile
     ]
     entries = entries_of(problem, rules.menu)
-    if entries and not any(tiles_of(problem, entry).items() <= tiles.items() for entry in entries):
+    if entries and not any(on_menu(problem, entry, tiles) for entry in entries):
         found.append("its tiles are none of the menu")
     found += [
         f"a loop over '{inner}' stands outside one over '{outer}'"

@@ -2,10 +2,13 @@
 
 A product is cut into tiles of output rows and columns, one of which a core makes at a time from slices of its
 reduction; every core has whole tiles. Of the menu the search takes what it ranks best, as the library's heuristics do.
-What works element by element goes in blocks of a power of two of elements, which begin where lines of memory do.
+What works element by element goes in blocks of a power of two of elements, which begin where lines of memory do (of
+tensors of several axes the innermost are whole as long as they fit). Entries that have no room are left out: sums of
+128 x 256 on A100, on MI210 all above 128 x 64 x 32.
 
-Source: the tiles that Triton's tutorial of matrix multiplication tunes over, as CUTLASS and cuBLAS have them; blocks as
-in elementwise kernels of PyTorch (threads of a block times elements of a thread, both powers of two).
+Source: tiles such as Triton's tutorial of matrix multiplication tunes over and CUTLASS has, with smaller ones for few
+rows (estimated); blocks as in elementwise kernels of PyTorch (threads of a block times elements of a thread, both
+powers of two).
 """
 
 from __future__ import annotations

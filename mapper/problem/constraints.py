@@ -62,15 +62,20 @@ class Rules:
         return replace(self, tiles={**self.tiles, **dict.fromkeys(self.unspread, 1)})
 
     def chosen(self, problem: Problem) -> Iterator[Rules]:
-        """These rules with the tiles of each entry of their menu; as they are where it has none for a problem."""
+        """These rules with the tiles of each entry of their menu that has those which they state; as they are where
+        it has no entry for a problem. Raises MappingError where no entry has them."""
         entries, seen = entries_of(problem, self.menu), list[Mapping[str, int]]()
         if not entries:
             yield self
+            return
         for entry in entries:
             tiles = tiles_of(problem, entry)
-            if tiles not in seen:
+            if tiles not in seen and all(tiles[dim] == self.tiles[dim] for dim in tiles.keys() & self.tiles.keys()):
                 seen.append(tiles)
-                yield replace(self, menu=(), tiles={**tiles, **self.tiles})
+                yield replace(self, menu=(), tiles={**self.tiles, **tiles})
+        if not seen:
+            stated = ", ".join(f"{tile} of '{dim}'" for dim, tile in self.tiles.items())
+            raise MappingError(f"{self.place}: layer '{problem.layer.name}': no tiles of the menu are {stated}")
 
     def under(
         self, policy: str, units: tuple[str, ...], prefetch: Fraction | None, menu: tuple[MenuTile, ...]

@@ -20,27 +20,31 @@ def entries_of(problem: Problem, menu: tuple[MenuTile, ...]) -> tuple[MenuTile, 
 
 
 def tiles_of(problem: Problem, entry: MenuTile) -> dict[str, int]:
-    """The tile of every dim that an entry cuts; no larger than the dim."""
+    """The tile of every dim of the layer that an entry cuts, whatever part a core has of it; no larger than the dim."""
     rows, columns, steps = entry
     found = {**_inwards(problem, "M", rows), **_inwards(problem, "N", columns)}
     cuttable = _cuttable(problem, "K")
     if len(cuttable) == 1 and cuttable[0] not in problem.taps:
-        found[cuttable[0]] = min(steps, problem.dims[cuttable[0]])
+        found[cuttable[0]] = min(steps, problem.layer.dims[cuttable[0]])
     return found
 
 
-def within(tiles: Mapping[str, int], dims: Mapping[str, int]) -> dict[str, int]:
-    """The tiles of a part of a layer that may be smaller than they are."""
-    return {dim: min(tile, dims[dim]) for dim, tile in tiles.items()}
+def on_menu(problem: Problem, entry: MenuTile, tiles: Mapping[str, int]) -> bool:
+    """Whether a core's part of a problem has an entry's ``tiles``, and whole ones of them."""
+    for dim, tile in tiles_of(problem, entry).items():
+        part, extent = problem.dims[dim], problem.layer.dims[dim]
+        if tiles[dim] != tile or (part % tile and part != extent):
+            return False
+    return True
 
 
 def _inwards(problem: Problem, group: str, most: int) -> dict[str, int]:
     found = dict[str, int]()
     for dim in reversed(_cuttable(problem, group)):
-        found[dim] = min(most, problem.dims[dim])
+        found[dim] = min(most, problem.layer.dims[dim])
         most = max(1, most // found[dim])
     return found
 
 
 def _cuttable(problem: Problem, group: str) -> Sequence[str]:
-    return [dim for dim in problem.groups[group] if dim not in problem.whole and problem.dims[dim] > 1]
+    return [dim for dim in problem.groups[group] if dim not in problem.whole and problem.layer.dims[dim] > 1]

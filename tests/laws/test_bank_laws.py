@@ -249,7 +249,8 @@ def padded_chip(seed: int, memory: dict[str, Any]) -> Architecture:
 VARIANTS: dict[str, dict[str, Any]] = {
     "padded": {"padding_words": {"inputs": 1, "outputs": 1, "weights": 2, "partials": 1}},
     "blocks": {"interleave": "block", "block_bytes": 64},
-    "hashed": {"interleave": "xor"},
+    "xor": {"interleave": "xor"},
+    "hashed": {"interleave": "hashed"},
     "private": {"private_ports": {"array": PortSet(2, 0), "dma": PortSet(0, 1)}},
 }
 

@@ -8,8 +8,10 @@ import archsim as ax
 from archsim.base.errors import ConfigError
 from archsim.lab.run.job import BuiltJob, Job, build
 from archsim.repetition import Repetition, repeat
+from archsim.repetition import _run as run
+from archsim.sim.given_up import GivenUpError
 from archsim.sim.machine_choice import MachineChoice
-from archsim.system import simulate
+from archsim.system import Machine, simulate
 from tests.laws.two_machines import differences
 
 RUNS = 7
@@ -64,8 +66,6 @@ def test_the_first_run_is_the_simulated_one() -> None:
         starts.append(now_ps)
         return len(starts) < 3
 
-    from archsim.system import Machine
-
     Machine(found.program, found.architecture, trace=False).repeat(begins)
     assert starts[:2] == [0, simulate(found.program, found.architecture).total_ps]
     assert starts == sorted(starts) and len(starts) == 3
@@ -84,16 +84,34 @@ MACHINES = [
 @pytest.mark.parametrize(("model", "chip", "values", "parameters"), MACHINES)
 @pytest.mark.parametrize("mode", ["exact", "steady"])
 def test_both_machines_repeat_alike(
-    model: str, chip: str, values: dict[str, object], parameters: dict[str, int], mode: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    model: str, chip: str, values: dict[str, object], parameters: dict[str, int], mode: str
+) -> None:
     """Every run begins and ends at the same picosecond in the compiled machine, whatever clock the host is on."""
     found = build(Job(model, chip, values=values, parameters=parameters))
-    taken = []
+    starts = []
     for compiled in (True, False):
-        monkeypatch.setattr(MachineChoice, "is_compiled", lambda *_, compiled=compiled: compiled)
-        taken.append(repeat(found.program, found.architecture, 3, mode))
-    assert taken[0] == taken[1]
+        machine = Machine(found.program, found.architecture, trace=False, compiled=compiled)
+        starts.append(run(machine, 3, mode == "steady").starts)
+    assert starts[0] == starts[1]
+
+
+def test_a_compiled_machine_that_gives_up_leaves_all_runs_to_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the second run, too: the machine of processes begins anew."""
+    found = build(Job("eye_tracking", "edge_npu"))
+    exact = repeat(found.program, found.architecture, 3)
+    monkeypatch.setattr(MachineChoice, "is_compiled", lambda *_: True)
+    assert repeat(found.program, found.architecture, 3) == exact
+    loads, loaded = [], Machine._load
+
+    def gives_up(machine: Machine, *columns: object) -> None:
+        loads.append(machine)
+        if len(loads) == 2:
+            raise GivenUpError("in the second run")
+        loaded(machine, *columns)
+
+    monkeypatch.setattr(Machine, "_load", gives_up)
+    assert repeat(found.program, found.architecture, 3) == exact
+    assert len({id(machine) for machine in loads}) == 2
 
 
 @pytest.mark.parametrize(("model", "chip", "values", "parameters"), MACHINES)

@@ -146,9 +146,13 @@ def test_a_block_of_sums_reads_operands_once() -> None:
     streams = {name: stream.accesses for name, stream in fold.streams.items()}
     assert streams == {"a": 3 * 40 * 9, "b": 3 * 9 * 70, "acc_read": 40 * 70, "acc_write": 40 * 70}
     found = fold.inner_actions
-    assert (found["register_read.a"], found["register_write.a"]) == (9 * 40 * 9, 3 * 40 * 9)
-    assert (found["register_read.b"], found["register_write.b"]) == (10 * 9 * 70, 3 * 9 * 70)
+    macs = 40 * 70 * 9
+    columns, rows = 8 + 8 + 6, 4 + 4 + 4  # of PEs, in blocks of 32, 32 and 6 columns, of 16, 16 and 8 rows
+    assert found["register_read.a"] == found["register_read.b"] == found["mac"] == macs
+    assert found["register_write.a"] == found["wire.a"] == 40 * 9 * columns
+    assert found["register_write.b"] == found["wire.b"] == 9 * 70 * rows
     assert found["register_read.acc"] == found["register_write.acc"] == 40 * 70 * 10
+    assert found["wire.acc"] == 2 * 40 * 70
 
 
 def test_impossible_shapes() -> None:

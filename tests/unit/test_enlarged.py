@@ -68,7 +68,7 @@ def chips() -> Iterator[Architecture]:
     yield from (full(), load(GOLDEN / "chip.yaml"), vary(load(GOLDEN / "chip.yaml"), {"l1.ports": {"shared": 1}}))
     yield vary(load(GOLDEN / "chip.yaml"), {"l1.ports": shared})
     yield vary(full(), {"rows.ports": {"shared": 1}})
-    yield from map(load, ("simba", "mtia_v2i"))
+    yield from map(load, ("simba", "mtia_v2i", "a100"))
 
 
 def kinds(chip: Architecture) -> dict[str, str]:

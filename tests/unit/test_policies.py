@@ -27,6 +27,7 @@ from mapper.given.judge import broken
 from mapper.layers import Layers
 from mapper.options import Options, resolve_dtypes
 from mapper.policies import catalogue, library
+from mapper.problem.core_partition import spread_of
 from mapper.problem.menu import tiles_of
 from mapper.problem.prefetched import prefetched, whole_bytes
 
@@ -172,6 +173,25 @@ def test_a_mapping_off_the_menu_is_told() -> None:
     problem = layers.problem(0, layers.residency(frozenset()), "array")
     mine = LayerMapping("gemm", "tensor_cores", "matmul", (Loop("m", 100), Loop("n", 100)), (), 0, 0, 0, "")
     assert broken(problem, mine, layers.rules["gemm"]) == ["its tiles are none of the menu"]
+    part = problem.of_core(spread_of(problem, layers.architecture, [("m", 100)]))
+    assert broken(part, replace(mine, nodes=()), layers.rules["gemm"]) == ["its tiles are none of the menu"]
+
+
+def test_constraints_and_a_menu_hold_together(tmp_path: Path) -> None:
+    """What a constraint states narrows the menu; what comes of it, kept or in a file, gives the same Program."""
+    path = tmp_path / "c.yaml"
+    text = "schema: archsim.mapping/2\nconstraints:\n- {layers: gemm, tiles: {m: TILE}}\n"
+    job = Job("gemm", "a100", parameters={"m": 20000, "n": 64, "k": 64}, values=GPU, schedule="platform", mapping=path)
+    path.write_text(text.replace("TILE", "64"))
+    found = build(job)
+    assert min(node.tile for node in mapping_of(found).nodes if isinstance(node, Loop) and node.dim == "m") == 64
+    assert print_program(build(job).program) == print_program(found.program)
+    assert found.mapping is not None
+    path.write_text(mapping_to_yaml(found.mapping))
+    assert print_program(build(job).program) == print_program(found.program)
+    path.write_text(text.replace("TILE", "100"))
+    with pytest.raises(MappingError, match="layer 'gemm': no tiles of the menu are 100 of 'm'"):
+        build(job)
 
 
 def test_only_entries_that_fit_are_taken() -> None:

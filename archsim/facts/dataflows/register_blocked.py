@@ -10,9 +10,9 @@ share a core's memory read each operand once for their tile of sums. With p = pa
     acc_read = batch M N when the tile adds to sums already there, else 0.
 
 A sum that is kept over commands enters and leaves the array once for each of them: the accumulators outside are the
-same registers, which the machine times as a memory. Operands are read from registers once for each part of R x C and
-reach all PEs of a row or column. Not modelled: the latency of the loads into registers, and a block that does not fill
-its warps is as fast as one that does.
+same registers, which the machine times as a memory. What is read of an operand hops from PE to PE along the row or
+column of a block, and each keeps what its own sums need of it. Not modelled: the latency of the loads into registers;
+a block that does not fill its warps is as fast as one that does.
 Source: CUTLASS, "Efficient GEMM in CUDA" (threadblock, warp and instruction tiles).
 """
 
@@ -66,6 +66,8 @@ def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulat
     outputs = size.batch * size.m * size.n
     read_a = ceil_div(size.n, array.cols * array.block) * inputs
     read_b = ceil_div(size.m, array.rows * array.block) * weights
+    handed_a = inputs * _spanned(size.n, array.cols, array.block)
+    handed_b = weights * _spanned(size.m, array.rows, array.block)
     sums_in = outputs if accumulate else 0
     updates = outputs * steps
     return Fold(
@@ -76,11 +78,17 @@ def fold(nest: Nest, extents: Mapping[str, int], array: ArrayShape, *, accumulat
         streams=streams_of(a=read_a, b=read_b, acc_read=sums_in, acc_write=outputs),
         inner_actions=actions_of(
             size.macs,
-            a=ArrayMoves(col_folds * inputs, read_a, 0),
-            b=ArrayMoves(row_folds * weights, read_b, 0),
-            acc=ArrayMoves(updates + sums_in, updates + sums_in, 0),
+            a=ArrayMoves(size.macs, handed_a, handed_a),
+            b=ArrayMoves(size.macs, handed_b, handed_b),
+            acc=ArrayMoves(updates + sums_in, updates + sums_in, outputs + sums_in),
         ),
     )
+
+
+def _spanned(length: int, pes: int, block: int) -> int:
+    """PEs of an axis that have a part of ``length`` outputs, added up over all blocks."""
+    full, rest = divmod(length, pes * block)
+    return full * pes + rest - (rest - pes) * (rest > pes)
 
 
 def _refuse_options(array: ArrayShape) -> None:

@@ -24,7 +24,7 @@ from mapper.explain import Figures, figures, least, runner_up
 from mapper.layers import Layers, TooTightError
 from mapper.looptree.bound import Bounds, Least
 from mapper.lower.model import Mapped
-from mapper.options import LAYERS, resolve_dtypes
+from mapper.options import BEST, LAYERS, resolve_dtypes
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,8 @@ def explained(job: Job, layer: str, say: Progress = quiet) -> Explanation:
     """The explanation of a layer of the job's model, as it is mapped by itself; raises ConfigError when there is none
     or it runs on the host."""
     architecture = load_chip(job)
-    asked = prepare(replace(job, schedule=LAYERS), architecture, say)
+    alone = LAYERS if job.schedule == BEST else job.schedule
+    asked = prepare(replace(job, schedule=alone), architecture, say)
     names = [found.name for found in asked.workload.layers]
     if layer not in names:
         raise ConfigError(f"--explain: no layer '{layer}' in {asked.workload.name}{nearest(layer, names)}")
@@ -152,7 +153,7 @@ def explained(job: Job, layer: str, say: Progress = quiet) -> Explanation:
         least(layers, problem),
         tuple(_doubled(layers, mapped, index, variant.name, variant.keys) for variant in _told(architecture)),
         layers.rules[layer].temporal,
-        explained_group(layers, mapped, index) if job.schedule != LAYERS else None,
+        explained_group(layers, mapped, index) if job.schedule == BEST else None,
     )
 
 

@@ -6,8 +6,8 @@ are some. Each cache and explicit SRAM: twice the size, ports, banks, width of w
 lines. The DMA: twice the moves under way (channels), bursts and rows under way and requests a cycle twice where
 they are limited, descriptors of half the cost. Links of a network: twice as wide (packets too) or twice the lanes
 between chips, routers with twice the buffers, messages twice as long. Arrays: twice the columns, half the cycles to
-issue a command, and, where the dataflow knows them and they lack, a second register for what stays and folds that
-overlap. Vector units: twice the lanes, half the cycles to issue. The clock 1.2 times.
+issue a command, and, where the dataflow knows them and they lack, a second register for what stays, folds that
+overlap and larger blocks of sums. Vector units: twice the lanes, half the cycles to issue. The clock 1.2 times.
 
 ``UNTRIED`` has every other number of a part that acts on time, with the reason; a test holds both against the grammar.
 """
@@ -43,7 +43,7 @@ class ChipVariant:
     certain: bool = True
 
 
-MOST_QUEUE, MOST_CHANNELS = 128, 32  # of the grammar: bursts of a queue, virtual channels of a port
+MOST_QUEUE, MOST_CHANNELS, MOST_BLOCK = 128, 32, 64  # of the grammar: bursts of a queue, channels of a port, sums
 _GRADE = "a faster part is another part; `channels` and `width` (bursts) give its bandwidth"
 _RUNTIME = "the host's runtime is no part of the chip; the cause `launch` says what it costs"
 _OWN_CLOCK = "parts follow the chip's clock, which is tried; one of their own is a limit of the part"
@@ -177,6 +177,8 @@ def _array(array: Array) -> Iterator[ChipVariant]:
     for option, words in OPTIONS.items():
         if option in known and not getattr(array, option):
             yield ChipVariant(f"{array.name} {words}", {f"{array.name}.{option}": True})
+    if "block" in known and array.block < MOST_BLOCK:
+        yield ChipVariant(f"{array.name} block x2", {f"{array.name}.block": min(MOST_BLOCK, 2 * array.block)})
     yield from _startup(array)
 
 
