@@ -282,7 +282,7 @@ def test_policies_of_plugins_are_found_by_name(tmp_path: Path, monkeypatch: pyte
     extension(tmp_path, "policies/wrong.py", "def restrict(workload): ...\n")
     monkeypatch.setenv(registry.PLUGINS_VARIABLE, str(tmp_path))
     registry.check_directories()
-    assert policies.names() == ("framework", "mine", "wrong", "xla")
+    assert policies.names() == ("framework", "library", "mine", "wrong", "xla")
     assert policies.get("mine") is policies.get("mine")
     with pytest.raises(ConfigError, match="restrict"):
         policies.get("wrong")
