@@ -40,7 +40,7 @@ class Grid:
     parts: Mapping[str, GroupCuts]
     variant: str = ""
     _traffic: dict[tuple[str, tuple[str, ...], int], Traffic] = field(default_factory=dict, repr=False)
-    _slots: dict[tuple[str, frozenset[str]], tuple[Reals, Reals]] = field(default_factory=dict, repr=False)
+    _slots: dict[tuple[str, frozenset[str]], tuple[Runs, Reals]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -69,13 +69,13 @@ class Grid:
         stand ``above`` its tiles."""
         return self.parts[group].shares(plan, self.taps if "K" in above else None)
 
-    def slots(self, plan: OperandPlan, above: frozenset[str]) -> tuple[Reals, Reals]:
-        """Of an operand kept below these groups: contiguous elements of a tile in DRAM, and bytes of a slot."""
+    def slots(self, plan: OperandPlan, above: frozenset[str]) -> tuple[Runs, Reals]:
+        """Of an operand kept below these groups: runs of a tile where it comes from, and bytes of a slot."""
         key = (plan.name, above)
         if key not in self._slots:
             parts = self.geometry.parts[plan.name]
             sizes = [_sizes(self, part, above) for part in parts]
-            self._slots[key] = contiguous_run(plan, parts, sizes), slot_bytes(self.problem, plan, parts, sizes)
+            self._slots[key] = contiguous_runs(plan, parts, sizes), slot_bytes(self.problem, plan, parts, sizes)
         return self._slots[key]
 
 
@@ -138,6 +138,7 @@ class Flow(NamedTuple):
     first: Reals
     moves: Reals
     run: Reals
+    step: Reals
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,7 @@ class Traffic:
     moves: Reals
     slides: NDArray[np.bool_]
     run: Reals  # elements of one contiguous run of a tile in DRAM (0: not known, where padding may cut it)
+    step: Reals  # elements from the start of a run to that of the next one
     slot_bytes: Reals  # with the padding of its rows
     again: Reals  # how often every byte comes in
     slots: Reals
@@ -171,7 +173,7 @@ class Traffic:
     @cached_property
     def _flow(self) -> Reals:
         """The fields of a ``Flow``, one behind the other, each as large as all together."""
-        return np.stack(np.broadcast_arrays(self.filled, self.touched, self.first, self.moves, self.run))
+        return np.stack(np.broadcast_arrays(self.filled, self.touched, self.first, self.moves, self.run, self.step))
 
 
 class Cells:
@@ -249,8 +251,8 @@ def _traffic(grid: Grid, plan: OperandPlan, order: tuple[str, ...], depth: int) 
     filled, touched = filled * left, touched * left
     slots = np.minimum(plan.slots, moves * grid.problem.passes) if plan.buffered and not plan.resident else np.zeros(())
     beyond = filled if plan.beyond else touched  # tiles in a ring hold their padding
-    run, held = grid.slots(plan, above)
-    return Traffic(slot, filled, beyond, first, moves, slides, run, held, again, slots)
+    runs, held = grid.slots(plan, above)
+    return Traffic(slot, filled, beyond, first, moves, slides, *runs, held, again, slots)
 
 
 def _is_counted_within(group: str, order: tuple[str, ...], depth: int) -> bool:
@@ -267,19 +269,27 @@ def slot_bytes(problem: Problem, plan: OperandPlan, parts: Sequence[Component], 
     return slot + prod(sizes[: padded.row_axis], start=np.ones(())) * padded.pad_bytes
 
 
-def contiguous_run(plan: OperandPlan, parts: Sequence[Component], sizes: Sequence[Reals]) -> Reals:
-    """Contiguous elements of a tile in DRAM: innermost components join while each steps by what lies inside it. 0 where
-    that is not known, since padding may cut the tile."""
-    run = np.ones(())
+class Runs(NamedTuple):
+    """Elements of one contiguous run of a tile where it lies, and those from its start to the next one's."""
+
+    length: Reals
+    step: Reals
+
+
+def contiguous_runs(plan: OperandPlan, parts: Sequence[Component], sizes: Sequence[Reals]) -> Runs:
+    """The runs of a tile: innermost components join while each steps by what lies inside it. Of length 0 where that is
+    not known, since padding may cut the tile."""
+    run, step = np.ones(()), np.zeros(())
     joined = np.ones((), dtype=bool)
     for part, size in zip(reversed(parts), reversed(sizes), strict=True):
         if not part.terms:
             continue
-        joined = joined & ((plan.strides[part.axis] * part.unit == run) | (size == 1))
+        stride = plan.strides[part.axis] * part.unit
+        joined = joined & ((stride == run) | (size == 1))
         if part.clip is not None:
-            return np.where(joined, 0.0, run)
-        run = np.where(joined, run * size, run)
-    return run
+            return Runs(np.where(joined, 0.0, run), np.where(step > 0, step, stride))
+        run, step = np.where(joined, run * size, run), np.where(joined | (step > 0), step, stride)
+    return Runs(run, np.maximum(run, step))
 
 
 def _sizes(grid: Grid, part: Component, cut_groups: frozenset[str]) -> Reals:

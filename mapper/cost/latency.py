@@ -196,7 +196,7 @@ def _passage(
     noc = chip.architecture.noc
     if noc is None or not chip.opens or not problem.crosses(plan):
         return np.zeros(())
-    rate, reach = usual_rate(chip, noc, problem, plan), reach_bytes(problem, plan, moved)
+    rate, reach = usual_rate(chip, noc, problem, plan), reach_bytes(noc, problem, plan, moved)
     return passage(noc, problem, plan, elements, rate, reach, begun=begun)
 
 

@@ -61,5 +61,6 @@ def least_flows(problem: Problem, flows: Mapping[str, Flow]) -> dict[str, Flow]:
     for plan in problem.operands:
         flow = flows[plan.name]
         none = np.zeros(flow.touched.shape)
-        found[plan.name] = Flow(none, none, none, none, flow.run) if tied & plan.dims else flow._replace(first=none)
+        left_out = flow._replace(filled=none, touched=none, first=none, moves=none)
+        found[plan.name] = left_out if tied & plan.dims else flow._replace(first=none)
     return found

@@ -50,7 +50,7 @@ def carried(
     steps, variance = reduce(np.minimum, moves), np.zeros(())
     for plan, times in zip(plans, moves, strict=True):
         tile, rate = moved[plan.name].filled * plan.element_bytes / times, rates[plan.name]
-        reach = reach_bytes(problem, plan, moved)
+        reach = reach_bytes(noc, problem, plan, moved)
         total = total + times * passage(noc, problem, plan, tile / plan.element_bytes, rate, reach, begun=True)
         if plan.beyond and not is_apart(problem, plan):
             odd = np.ceil(tile / noc.message_bytes) % ports / ports
@@ -60,13 +60,24 @@ def carried(
     return found
 
 
-def reach_bytes(problem: Problem, plan: OperandPlan, moved: Mapping[str, Flow]) -> Reals:
-    """Bytes among which the tiles of all cores lie where they come from, or go to: the whole tensor's, or those of the
-    rings there."""
-    if not plan.beyond:
-        return np.asarray(prod(plan.shape) * plan.element_bytes)
-    beyond, flow = problem.operand(plan.beyond), moved[plan.beyond]
-    return flow.filled / np.maximum(flow.moves, 1.0) * (beyond.element_bytes * problem.different(beyond))
+def reach_bytes(noc: Noc, problem: Problem, plan: OperandPlan, moved: Mapping[str, Flow]) -> Reals:
+    """Bytes of the messages in whose places those of all tiles begin where they come from, or go to: in the whole
+    tensor, or in the rings there.
+
+    Runs shorter than a message lie beside those of other tiles: the messages of all of these begin in the same places.
+    """
+    flow, rings, size = moved[plan.name], 1, np.asarray(float(prod(plan.shape) * plan.element_bytes))
+    if plan.beyond:
+        beyond, outer = problem.operand(plan.beyond), moved[plan.beyond]
+        size, rings = outer.filled / np.maximum(outer.moves, 1.0) * beyond.element_bytes, problem.different(beyond)
+    tile = np.maximum(flow.filled / np.maximum(flow.moves, 1.0) * plan.element_bytes, 1.0)
+    run, step = flow.run * plan.element_bytes, np.minimum(flow.step * plan.element_bytes, noc.message_bytes)
+    beside = np.where(
+        run > 0, np.maximum(step / np.maximum(run, 1.0), 1.0), 1.0
+    )  # tiles between a run and the next one
+    places = np.ceil(tile / noc.message_bytes) * np.maximum(size / tile / beside, 1.0)
+    found: Reals = np.minimum(size, places * noc.message_bytes) * rings
+    return found
 
 
 def passage(

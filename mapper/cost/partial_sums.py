@@ -102,7 +102,7 @@ def least_after(problem: Problem, chip: ChipCosts) -> float:
 def chosen_way(problem: Problem, chip: ChipCosts, tiles: int, elements: int, tile: int) -> str:
     """The way for so many ``tiles`` of ``elements`` outputs in all, ``tile`` in the largest."""
     count, size, first = (np.array(float(value)) for value in (tiles, elements, tile))
-    return WAYS[int(_chosen(problem, chip, Flow(size, size, first, count, size)))]
+    return WAYS[int(_chosen(problem, chip, Flow(size, size, first, count, size, size)))]
 
 
 def _chosen(problem: Problem, chip: ChipCosts, flow: Flow) -> Reals:

@@ -14,7 +14,7 @@ import numpy as np
 from archsim.ir.mapping import Keep, LayerMapping
 from mapper.cost.bounded_share import moved_trims
 from mapper.cost.chip_rates import ChipCosts
-from mapper.cost.grid import Cells, Grid, Traffic, contiguous_run, slot_bytes
+from mapper.cost.grid import Cells, Grid, Traffic, contiguous_runs, slot_bytes
 from mapper.cost.grid_cost import Costs, held_bytes
 from mapper.cost.tile_shares import GroupCuts, geometry
 from mapper.cost.unit_cycles import work
@@ -74,6 +74,7 @@ def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
     depth, sliding = _depth(frame, plan)
     sizes = [_cell(part.size(frame.tiles(depth))) for part in parts]
     moved, again = totals(frame, plan, depth, sliding), repeats(frame, plan, depth)
+    runs = contiguous_runs(plan, parts, sizes)
     left = share(moved_trims(problem, plan), problem.layer.dims, frame.cut(depth))
     return Traffic(
         slot=prod(sizes, start=_cell(1)),
@@ -82,7 +83,8 @@ def _traffic(frame: Frame, plan: OperandPlan) -> Traffic:
         first=_cell(moved.first),
         moves=_cell(moved.tiles * again),
         slides=np.array(sliding),
-        run=np.asarray(contiguous_run(plan, parts, sizes)),
+        run=np.asarray(runs.length),
+        step=np.asarray(runs.step),
         slot_bytes=np.asarray(slot_bytes(problem, plan, parts, sizes)),
         again=_cell(again),
         slots=_cell(_slots(frame, plan)),

@@ -82,7 +82,7 @@ def test_cycles_of_copies_and_fetches() -> None:
     part, chip = part_of(4)
     assert chip.architecture.noc is not None
     tiles, size, tile = 5, 8 * 16 * 4, 2 * 16 * 4
-    flow = Flow(*(np.array(float(value)) for value in (size // 4, size // 4, tile // 4, tiles, 0)))
+    flow = Flow(*(np.array(float(value)) for value in (size // 4, size // 4, tile // 4, tiles, 0, 0)))
     rate = min(chip.read_rate("l1"), link_rate(chip, chip.architecture.noc))
     found = adding(part, chip, flow)
     way = ways(4)[int(found.way)]

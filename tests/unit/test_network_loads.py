@@ -20,7 +20,8 @@ from archsim.noc.ways import ShortestWays
 from archsim.spec import topology
 from archsim.spec.architecture import Architecture
 from archsim.spec.network import Noc
-from mapper.cost.network_loads import LinkWays, Pattern, _on_wire, passage
+from mapper.cost.grid import Flow
+from mapper.cost.network_loads import LinkWays, Pattern, _on_wire, passage, reach_bytes
 from mapper.layers import Layers
 from mapper.options import resolve_dtypes
 from mapper.problem.operands import OperandPlan
@@ -121,6 +122,23 @@ def test_tiles_among_few_bytes_go_through_few_ports() -> None:
     wire = float(_on_wire(chip.noc, np.asarray(16.0 * plan.element_bytes)))
     assert one == pytest.approx(problem.having(plan) * wire)
     assert all_ports == pytest.approx(one / 2)
+
+
+def test_tiles_that_lie_beside_one_another_begin_in_the_same_messages() -> None:
+    """Runs of 1/16 of a tile with those of three others between them, messages of half a tile: all that lies in a ring
+    of four tiles begins in the two messages of one."""
+    chip = grid(mesh__multicast=False, mesh__fidelity="link")
+    problem, plan = _bias(chip)
+    assert chip.noc is not None and plan.beyond
+    ring, element_bytes = problem.operand(plan.beyond), plan.element_bytes
+    noc = replace(chip.noc, message_bytes=32 * element_bytes)
+    held = {ring.name: _flow(256.0, 256.0, 256.0)}
+    reach = [reach_bytes(noc, problem, plan, {**held, plan.name: _flow(64.0, 4.0, step)}) for step in (4.0, 16.0)]
+    assert [float(size) for size in reach] == [256 * element_bytes, 64 * element_bytes]
+
+
+def _flow(tile: float, run: float, step: float) -> Flow:
+    return Flow(*(np.array(value) for value in (tile, tile, tile, 1.0, run, step)))
 
 
 def _bias(chip: Architecture) -> tuple[Problem, OperandPlan]:
