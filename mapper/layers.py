@@ -244,7 +244,11 @@ class Layers:
         return not self.is_stated(index) and not self.rules[self.workload.layers[index].name]
 
     def map_layer(self, index: int, residency: Residency) -> tuple[Problem | None, LayerMapping]:
-        """Problem and mapping of one layer; raises TooTightError where a tensor that stays on chip leaves no room."""
+        """Problem and mapping of one layer; raises TooTightError where a tensor that stays on chip leaves no room.
+
+        Where no tile has room for the slots that memories state, each has one: nothing comes in beside what is worked
+        on, but the layer runs.
+        """
         layer = self.workload.layers[index]
         if layer.kind == "host":
             return None, LayerMapping(layer.name, "host", "host", (), (), 0, 1, 1, "runs on the host")
@@ -253,13 +257,18 @@ class Layers:
         fixed = {*self.stated.placed, *self.stated.resident(layer)}
         pinned = [found for found in residency.at(index) if found.tensor not in fixed]
         try:
-            return self._as_stated(index, layer, residency) if self.stated.has(layer) else self._best(index, residency)
+            if self.stated.has(layer):
+                return self._as_stated(index, layer, residency)
+            return self._best(self._on_engines(index, residency), residency)
         except StatedError:
             raise
         except MappingError:
-            if not pinned:
+            if pinned:
+                raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
+            if self.stated.has(layer):
                 raise
-            raise TooTightError(max(pinned, key=lambda r: (r.layout.size_bytes, r.tensor)).tensor) from None
+            single = [(problem.in_one_slot, rules) for problem, rules in self._on_engines(index, residency)]
+            return self._best(single, residency)
 
     def _ranked(self, found: Sequence[Pair]) -> Pair:
         """The best: by simulation where there was one, else by what searches rank by."""
@@ -278,9 +287,8 @@ class Layers:
         rules = self.rules[layer.name].on(problem.engine)
         return problem, self.stated.mapping(problem, self._free(index, residency), rules)
 
-    def _best(self, index: int, residency: Residency) -> Pair:
+    def _best(self, whole: Sequence[Work], residency: Residency) -> Pair:
         """The best over all engines and spreads; what was best of an equal layer is not ranked again."""
-        whole = self._on_engines(index, residency)
         key = self.solver.choice(whole)
         known = self.solver.chosen(key, whole)
         if known is not None:

@@ -198,6 +198,11 @@ class Problem:
         """The part of a layer that one core has."""
         return replace(self, spread=spread, dims=spread.dims(self.dims))
 
+    @property
+    def in_one_slot(self) -> Problem:
+        """The same with one slot for every tile, whatever the memories state."""
+        return replace(self, operands=tuple([replace(plan, slots=min(plan.slots, 1)) for plan in self.operands]))
+
     def operand(self, name: str) -> OperandPlan:
         """The operand called ``name``."""
         return self._named[name]
