@@ -155,7 +155,7 @@ class Traffic:
     first: Reals
     moves: Reals
     slides: NDArray[np.bool_]
-    run: Reals  # elements of one contiguous run of a tile in DRAM (0: not known, where padding may cut it)
+    run: Reals  # elements of one contiguous run of a tile where it comes from (0: not known, where padding may cut it)
     step: Reals  # elements from the start of a run to that of the next one
     slot_bytes: Reals  # with the padding of its rows
     again: Reals  # how often every byte comes in
@@ -278,8 +278,8 @@ class Runs(NamedTuple):
 
 def contiguous_runs(plan: OperandPlan, parts: Sequence[Component], sizes: Sequence[Reals]) -> Runs:
     """The runs of a tile: innermost components join while each steps by what lies inside it. Of length 0 where that is
-    not known, since padding may cut the tile."""
-    run, step = np.ones(()), np.zeros(())
+    not known, since padding may cut the tile; a tile of one run is a step long."""
+    run, step = np.ones(()), np.zeros(())  # no step, while all components have joined
     joined = np.ones((), dtype=bool)
     for part, size in zip(reversed(parts), reversed(sizes), strict=True):
         if not part.terms:

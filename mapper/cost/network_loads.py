@@ -64,18 +64,19 @@ def reach_bytes(noc: Noc, problem: Problem, plan: OperandPlan, moved: Mapping[st
     """Bytes of the messages in whose places those of all tiles begin where they come from, or go to: in the whole
     tensor, or in the rings there.
 
-    Runs shorter than a message lie beside those of other tiles: the messages of all of these begin in the same places.
+    Runs shorter than a message lie beside those of other tiles: the messages of all of these begin in the same places,
+    or, where runs are not whole messages apart, now and then in the next one.
     """
     flow, rings, size = moved[plan.name], 1, np.asarray(float(prod(plan.shape) * plan.element_bytes))
     if plan.beyond:
         beyond, outer = problem.operand(plan.beyond), moved[plan.beyond]
         size, rings = outer.filled / np.maximum(outer.moves, 1.0) * beyond.element_bytes, problem.different(beyond)
     tile = np.maximum(flow.filled / np.maximum(flow.moves, 1.0) * plan.element_bytes, 1.0)
-    run, step = flow.run * plan.element_bytes, np.minimum(flow.step * plan.element_bytes, noc.message_bytes)
-    beside = np.where(
-        run > 0, np.maximum(step / np.maximum(run, 1.0), 1.0), 1.0
-    )  # tiles between a run and the next one
-    places = np.ceil(tile / noc.message_bytes) * np.maximum(size / tile / beside, 1.0)
+    run, apart = np.maximum(flow.run * plan.element_bytes, 1.0), flow.step * plan.element_bytes
+    step = np.where(flow.run > 0, np.clip(apart, run, np.maximum(run, noc.message_bytes)), run)
+    across = np.where(apart % noc.message_bytes > 0, (step - run) / noc.message_bytes, 0.0)
+    tiles = np.maximum(size / tile / (step / run), 1.0)  # that do not lie beside one another
+    places = np.ceil(tile / noc.message_bytes) * (1 + across) * tiles
     found: Reals = np.minimum(size, places * noc.message_bytes) * rings
     return found
 

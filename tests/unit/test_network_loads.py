@@ -124,21 +124,44 @@ def test_tiles_among_few_bytes_go_through_few_ports() -> None:
     assert all_ports == pytest.approx(one / 2)
 
 
-def test_tiles_that_lie_beside_one_another_begin_in_the_same_messages() -> None:
+@pytest.mark.parametrize(
+    ("rows", "cols", "tile_rows", "tile_cols", "message"),
+    [(64, 144, 64, 27, 512), (64, 144, 64, 24, 512), (512, 300, 64, 30, 512), (64, 256, 64, 8, 128),
+     (256, 256, 16, 256, 512), (128, 512, 32, 16, 512), (96, 96, 96, 12, 256)],
+)  # fmt: skip
+def test_tiles_begin_in_the_places_of_few_messages(
+    rows: int, cols: int, tile_rows: int, tile_cols: int, message: int
+) -> None:
+    """Tiles of a matrix of two bytes an element, each sent row after row in messages: their ports, one by one."""
+    chip = grid(mesh__multicast=False, mesh__fidelity="link")
+    problem, plan = _bias(chip)
+    assert chip.noc is not None
+    noc = replace(chip.noc, message_bytes=message)
+    matrix = replace(plan, shape=(rows, cols), element_bytes=2, beyond="")
+    tiles = rows * cols // (tile_rows * tile_cols)
+    sent, length = (float(value) for value in (rows * cols, tile_cols if tile_cols < cols else tile_rows * cols))
+    flow = Flow(*(np.array(value) for value in (sent, sent, sent, float(tiles), length, float(max(cols, length)))))
+    reach = float(reach_bytes(noc, problem, matrix, {plan.name: flow}))
+    blocks = {
+        ((row + at // tile_cols) * cols + col + at % tile_cols) * 2 // message
+        for row in range(0, rows, tile_rows)
+        for col in range(0, cols, tile_cols)
+        for at in range(0, tile_rows * tile_cols, message // 2)
+    }
+    assert reach / message == pytest.approx(len(blocks), rel=0.25)
+
+
+def test_tiles_of_a_ring_begin_in_it() -> None:
     """Runs of 1/16 of a tile with those of three others between them, messages of half a tile: all that lies in a ring
     of four tiles begins in the two messages of one."""
     chip = grid(mesh__multicast=False, mesh__fidelity="link")
     problem, plan = _bias(chip)
     assert chip.noc is not None and plan.beyond
     ring, element_bytes = problem.operand(plan.beyond), plan.element_bytes
-    noc = replace(chip.noc, message_bytes=32 * element_bytes)
-    held = {ring.name: _flow(256.0, 256.0, 256.0)}
-    reach = [reach_bytes(noc, problem, plan, {**held, plan.name: _flow(64.0, 4.0, step)}) for step in (4.0, 16.0)]
-    assert [float(size) for size in reach] == [256 * element_bytes, 64 * element_bytes]
-
-
-def _flow(tile: float, run: float, step: float) -> Flow:
-    return Flow(*(np.array(value) for value in (tile, tile, tile, 1.0, run, step)))
+    noc = replace(chip.noc, message_bytes=16 * element_bytes)
+    held = {ring.name: Flow(*(np.array(value) for value in (256.0, 256.0, 256.0, 1.0, 256.0, 256.0)))}
+    tile = Flow(*(np.array(value) for value in (64.0, 64.0, 64.0, 1.0, 4.0, 16.0)))
+    assert float(reach_bytes(noc, problem, plan, {**held, plan.name: tile})) == 64 * element_bytes
 
 
 def _bias(chip: Architecture) -> tuple[Problem, OperandPlan]:
