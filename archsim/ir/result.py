@@ -18,6 +18,7 @@ from archsim.ir.figure_table import DRAM, FIGURES, GROUPS, SAMPLE, FigureKeys
 from archsim.ir.keys import RATIO, SECOND, TABLE, TEXT, ResultKey
 from archsim.ir.result_parts import (
     ArchitectureFacts,
+    Bands,
     DramMemories,
     GroupFacts,
     MemoryMap,
@@ -47,7 +48,7 @@ RENDERING = (  # not public keys
     "memory_map",
     "peak_dtype_macs_per_s",
 )
-OPTIONAL = ("per_sample",)  # absent from the summary where there is nothing to say
+OPTIONAL = ("per_sample", "bands")  # absent from the summary where there is nothing to say
 
 Summary = Mapping[str, Any]  # a result as JSON: summary.json of a run or scenario
 
@@ -135,6 +136,12 @@ class Result:
         tuple[LayerResult, ...], ResultKey(TABLE, "A row for each layer, view, the host and energy at rest.")
     ]
     provenance: Annotated[Provenance, ResultKey(TABLE, "What the result follows from.")]
+    bands: Annotated[
+        Bands | None,
+        ResultKey(
+            TABLE, "How far measured chips may be from figures; absent in results that are not simulated.", SECOND
+        ),
+    ] = None
     # beyond the public summary, for rendering:
     critical: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # layer -> cause -> critical cycles
     area_breakdown_mm2: Mapping[str, float] = field(default_factory=dict)

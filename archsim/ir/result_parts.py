@@ -159,6 +159,28 @@ class Provenance(TypedDict):
     warnings: Annotated[Sequence[str], ResultKey(TEXT, "What the user should know of model, chip and numbers.")]
 
 
+class TimeBand(TypedDict):
+    """Between which times silicon would be, were it as far off as measured operators like the layers of the run."""
+
+    cases: Annotated[int, ResultKey(COUNT, "Measured operators that are like its layers; 0 where there are none.")]
+    reason: NotRequired[Annotated[str, ResultKey(TEXT, "Why there are none; absent where there are some.")]]
+    low: NotRequired[Annotated[float, ResultKey("s", "The shortest time.")]]
+    high: NotRequired[Annotated[float, ResultKey("s", "The longest time.")]]
+    low_pct: NotRequired[Annotated[float, ResultKey("%", "Predicted by the longest time, less 1.")]]
+    high_pct: NotRequired[Annotated[float, ResultKey("%", "Predicted by the shortest time, less 1.")]]
+    share: NotRequired[Annotated[float, ResultKey(RATIO, "Part of the time of layers that such operators are like.")]]
+    sets: NotRequired[Annotated[Sequence[str], ResultKey(TEXT, "The sets of measured rows that they are in.")]]
+    fitted: NotRequired[Annotated[Sequence[str], ResultKey(TEXT, "Those that numbers of the chip were fitted to.")]]
+
+
+class Bands(TypedDict):
+    """Figures with the band of their error."""
+
+    interval_s: Annotated[
+        TimeBand, ResultKey(TABLE, "Of the time from one run to the next, from times measured on the chip that exists.")
+    ]
+
+
 class Predicted(TypedDict):
     """What the compiler knew of a layer."""
 

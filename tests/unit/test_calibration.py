@@ -12,6 +12,7 @@ import archsim as ax
 from archsim.base.errors import ConfigError
 from archsim.cli.app import main
 from archsim.lab.validate.silicon import fit, predict, sets
+from archsim.lab.validate.silicon.measured_chip import on_chip
 from archsim.lab.validate.suite import default_reference
 from archsim.spec.load import load
 
@@ -30,7 +31,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = folder / "mine.csv"
     path.write_text("\n".join([",".join(sets.COLUMNS), *rows]) + "\n")
     (measured,) = sets.read(folder, ("mine",))
-    on = predict.on_chip(replace(measured, keys=TRUE))
+    on = on_chip(replace(measured, keys=TRUE))
     times = [predict.predicted(on, row).time_us for row in measured.rows]
     rows = [row.replace(",1,0,", f",{time},0,") for row, time in zip(rows, times, strict=True)]
     path.write_text("\n".join([",".join(sets.COLUMNS), *rows]) + "\n")
@@ -52,7 +53,7 @@ def test_a_key_is_found_from_its_rows(reference: Path, tmp_path: Path) -> None:
     chip = load(str(path))
     assert chip.platforms["xla"].host.floor == (round(floor), {})
     assert chip.sources["platforms.xla.host.floor"] == "calibrated: mine, 2 rows"
-    rows = [predict.predicted(predict.on_chip(replace(measured, chip=str(path))), row) for row in measured.rows]
+    rows = [predict.predicted(on_chip(replace(measured, chip=str(path))), row) for row in measured.rows]
     assert max(abs(row.error) for row in rows) < 0.02
 
 
@@ -86,7 +87,7 @@ def test_keys_that_act_together_are_found() -> None:
 def test_a_file_is_the_chip_that_was_fitted(name: str, keys: dict[str, float], tmp_path: Path) -> None:
     """What it does not fit of a table stays, and each number that it does says so; it runs on that platform."""
     (measured,) = sets.read(default_reference("silicon"), (name,))
-    on = predict.on_chip(measured)
+    on = on_chip(measured)
     values = {fit.PlatformKey.parse(key): value for key, value in keys.items()}
     stated = fit._stated(on, values)
     done = fit.Calibration(
@@ -107,7 +108,7 @@ def test_keys_that_were_fitted_before_are_fitted_again() -> None:
     found = {}
     for measured in sets.read(default_reference("silicon")):
         if measured.name in ("a100_gelu", "a100_softmax", "mi210_gemm", "tpu_v6e_gemm"):
-            found[measured.name] = [str(key) for key in fit._fitted_before(predict.on_chip(measured))]
+            found[measured.name] = [str(key) for key in fit._fitted_before(on_chip(measured))]
     assert found == {
         "a100_gelu": ["host.issue.Gelu", "host.floor.Gelu"],
         "a100_softmax": ["host.floor.Softmax", "vector_share.softmax"],

@@ -95,6 +95,16 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "a state": plain(Job(folder / "state.yaml", chip)),
         "many cores": plain(Job(tiny, "simba_chiplet", search="random")),
         "a platform": plain(Job(tiny, "tpu_v3")),
+        "measured rows like it": plain(
+            Job(
+                "gelu",
+                "a100",
+                parameters={"elements": 1 << 20},
+                values={"platform": "llmcompass"},
+                schedule="platform",
+                warm=1,
+            )
+        ),
         "nested networks": plain(Job(tiny, "simba")),
         "fast": plain(Job(tiny, "edge_npu", fidelity="fast", refine=2)),
         "equal blocks": plain(Job(folder / "blocks.yaml", "edge_npu", repeat="steady")),

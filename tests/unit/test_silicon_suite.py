@@ -15,6 +15,7 @@ from archsim.base.errors import ConfigError, ModelError
 from archsim.cli.app import main
 from archsim.lab.validate.silicon import baselines, operators, predict, sets, suite
 from archsim.lab.validate.silicon.baselines import BaselineRow
+from archsim.lab.validate.silicon.measured_chip import on_chip
 from archsim.lab.validate.suite import default_reference
 from mapper.policies import xla
 
@@ -162,7 +163,7 @@ def test_a_kernel_that_is_timed_alone_is_not_launched(tmp_path: Path, launched: 
     def time_us(timed: str, host: str) -> float:
         chip = other_chip(tmp_path, f"policy: framework\nhost: {{per: kernel, depth: 1, {host}}}")
         measured = first_set(reference(tmp_path, HEADER + SMALL, chip=chip, timed=timed))
-        return predict.predicted(predict.on_chip(measured), measured.rows[0]).time_us
+        return predict.predicted(on_chip(measured), measured.rows[0]).time_us
 
     assert time_us("device", launched) == time_us("launch", "launch: 0 s, issue: 0 s") < time_us("launch", launched)
 
@@ -170,7 +171,7 @@ def test_a_kernel_that_is_timed_alone_is_not_launched(tmp_path: Path, launched: 
 def test_calibrated_keys_can_be_left_out(tmp_path: Path) -> None:
     """Then nothing passes between kernels, the chip has its own clock, and its policy what it usually takes."""
     measured = first_set(reference(tmp_path))
-    plain, shipped = predict.on_chip(measured, calibrated=False), predict.on_chip(measured)
+    plain, shipped = on_chip(measured, calibrated=False), on_chip(measured)
     assert plain.chip.host is not None and shipped.chip.host is not None
     assert plain.chip.host.floor_ps == 0 < shipped.chip.host.floor_ps
     assert plain.chip.arrays[0].clock_hz == plain.chip.clock_hz > shipped.chip.arrays[0].clock_hz
@@ -191,7 +192,7 @@ def test_of_values_by_name_those_that_are_calibrated_are_left_out(tmp_path: Path
         "host.floor.default", "host.floor.Gemm", "host.launch.Gemm", "host.issue", "vector_share", "clock_share",
     )  # fmt: skip
     chip = other_chip(tmp_path, platform, {f"platforms.xla.{name}": "calibrated: rows" for name in names})
-    on = predict.on_chip(first_set(reference(tmp_path, chip=chip, timed="launch")), calibrated=False)
+    on = on_chip(first_set(reference(tmp_path, chip=chip, timed="launch")), calibrated=False)
     found = on.chip.platforms["xla"]
     assert found.host.floor == (0, {"Softmax": 7_000_000})
     assert found.host.launch == (3_000_000, {})
@@ -205,8 +206,8 @@ def test_a_calibrated_key_without_a_neutral_value_is_refused(tmp_path: Path, key
     """By its path, whether it is the platform's or the chip's."""
     measured = first_set(reference(tmp_path, chip=other_chip(tmp_path, DEVICE, {key: "calibrated: rows"})))
     with pytest.raises(ConfigError, match=f"chip 'other': {key}: is calibrated and has no neutral value"):
-        predict.on_chip(measured, calibrated=False)
-    predict.on_chip(measured)
+        on_chip(measured, calibrated=False)
+    on_chip(measured)
 
 
 def test_rows_without_a_peak_are_left_out_of_the_rooflines_alone(tmp_path: Path) -> None:
@@ -215,7 +216,7 @@ def test_rows_without_a_peak_are_left_out_of_the_rooflines_alone(tmp_path: Path)
     found = suite.run(reference(tmp_path, rows))
     assert found.to_json()["sets"]["mine"]["rows"] == 3
     assert found.to_json()["sets"]["mine"]["roofline_pct"] is not None
-    on = predict.on_chip(found.sets[0].measured)
+    on = on_chip(found.sets[0].measured)
     small, gelu, fp8 = (predict.least(on, row.row) for row in found.sets[0].rows)
     assert small is not None and small.least_mac_us > 0
     assert gelu is not None and (gelu.least_mac_us, gelu.least_byte_us) == (0, pytest.approx(4096 * 8 / 1.6384e6))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import shlex
+from random import Random
 from statistics import fmean, median
 
 import pytest
 
+from archsim.cli.app import main
+from archsim.lab.run.silicon_band import PREDICTED
 from archsim.lab.validate.silicon import predict, sets
+from archsim.lab.validate.silicon.measured_chip import on_chip
 from archsim.lab.validate.suite import default_reference
 
 SAMPLES = [  # set, rows that took less than so many microseconds, one of so many in their order by time; most errors
@@ -25,7 +32,7 @@ SAMPLES = [  # set, rows that took less than so many microseconds, one of so man
 def test_products_and_a_convolution_of_tpu_v3() -> None:
     """With no key calibrated but the time between programs; PyTorchSim states 11.5 %."""
     (measured,) = sets.read(default_reference("silicon"), ("tpu_v3",))
-    on = predict.on_chip(measured)
+    on = on_chip(measured)
     found = [predict.predicted(on, row) for row in measured.rows if row.op in ("gemm", "conv")]
     assert len(found) == 5 and not [row.reason for row in found if row.reason]
     errors = [100 * abs(row.error) for row in found]
@@ -37,10 +44,27 @@ def test_products_and_a_convolution_of_tpu_v3() -> None:
 def test_a_sample_of_a_set(name: str, most_us: int, step: int, mean_pct: float, median_pct: float) -> None:
     """The mean and the median error of quick rows of all sizes."""
     (measured,) = sets.read(default_reference("silicon"), (name,))
-    on = predict.on_chip(measured)
+    on = on_chip(measured)
     rows = sorted((row for row in measured.rows if row.time_us < most_us), key=lambda row: (row.time_us, row.case))
     found = [predict.predicted(on, row) for row in rows[::step]]
     assert not [row.reason for row in found if row.reason]
     errors = [100 * abs(row.error) for row in found]
     assert fmean(errors) <= mean_pct
     assert median(errors) <= median_pct
+
+
+def test_twenty_rows_are_what_their_commands_print(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the quick ones that are stored, from all sets: the suite, the file and ``archsim run`` have one number. The
+    file is written again by ``archsim validate silicon --out`` when the simulator or a chip changes."""
+    with (default_reference("silicon") / PREDICTED).open(encoding="utf-8", newline="") as file:
+        quick = [row for row in csv.DictReader(file) if row["predicted_us"] and float(row["predicted_us"]) < 60]
+    drawn = Random(20).sample(quick, 20)
+    assert len({row["set"] for row in drawn}) >= 3
+    for row in drawn:
+        program, *arguments = shlex.split(row["command"])
+        assert program == "archsim"
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments, "--format", "json"])
+        assert not ended.value.code
+        interval_s = json.loads(capsys.readouterr().out)["provenance"]["repeat"]["interval_s"]
+        assert float(row["predicted_us"]) == pytest.approx(1e6 * interval_s, rel=1e-12), row["case"]

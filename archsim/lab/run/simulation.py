@@ -10,12 +10,14 @@ from archsim.base.memory import give_back
 from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program
 from archsim.ir.result import Result
+from archsim.ir.result_parts import Bands
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
 from archsim.lab.run.computed_pairs import computed_pairs
 from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import BuiltJob, Job, Progress, quiet
 from archsim.lab.run.memory_map import memory_map
 from archsim.lab.run.replay_blocks import replay, sentences
+from archsim.lab.run.silicon_band import time_band
 from archsim.spec.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -62,7 +64,8 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
             least=least_of(built),
             steady={"mode": "steady", "blocks": done.facts} if _is_steady(job, built) else None,
         )
-        result = replace(result, memory_map=memory_map(built))
+        bands: Bands = {"interval_s": time_band(job, built, result)}
+        result = replace(result, memory_map=memory_map(built), bands=bands)
     if not built.text_sha256:
         return result
     return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})

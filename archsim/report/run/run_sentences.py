@@ -17,10 +17,10 @@ from archsim.report.run.noc_rows import array_count
 def sentences(summary: Mapping[str, Any]) -> list[str]:
     """A few sentences: use of the array, the largest loss, the slow layers, DRAM, how far all is from what no schedule
     undercuts, and energy; one a cache, one where layers ran together, and one where the mappings are not those of the
-    objective that was asked for."""
+    objective that was asked for; and how far off predictions of the like were on a chip that was measured."""
     found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary), _gap(summary)]
     found += [_cache(name, cache) for name, cache in summary["details"].get("caches", {}).items()]
-    found += [_energy(summary), _groups(summary), _net(summary)]
+    found += [_energy(summary), _groups(summary), _net(summary), _band(summary)]
     return [sentence for sentence in found if sentence]
 
 
@@ -150,3 +150,24 @@ def _net(summary: Mapping[str, Any]) -> str:
         f"Shown are {whose}, which the simulator found better than those for {asked}: {count(kept['cycles'])} cycles "
         f"and {si(kept['energy_j'], 'J')} in place of {count(own['cycles'])} and {si(own['energy_j'], 'J')}."
     )
+
+
+def _band(summary: Mapping[str, Any]) -> str:
+    """How far off predictions were of measured operators that are like the layers of the run."""
+    found = (summary.get("bands") or {}).get("interval_s")
+    if not found:
+        return ""
+    if not found["cases"]:
+        return f"How far off silicon is cannot be told: {found['reason']}."
+    between = f"between {_off(found['low_pct'])} and {_off(found['high_pct'])}"
+    fitted = ", to which numbers of the chip were fitted" if found["fitted"] else ""
+    sets = f"{' and '.join(found['sets'])}{fitted}"
+    part = f", which take {percent(found['share'])} of the time," if found["share"] < 0.995 else ""
+    whose = f"{counted(found['cases'], 'measured operator')} like its layers ({sets}){part}"
+    times = f"{si(found['low'], 's', 3)} to {si(found['high'], 's', 3)}"
+    return f"Predictions for {whose} were {between}; with these errors silicon takes {times} a run."
+
+
+def _off(pct: float) -> str:
+    """A relative error in percent, in words."""
+    return f"{abs(pct):.1f} % too {'long' if pct >= 0 else 'short'}"

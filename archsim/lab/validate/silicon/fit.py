@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from archsim.base import units
 from archsim.base.errors import ConfigError, nearest
-from archsim.lab.validate.silicon.predict import SetOnChip, SiliconPrediction, each_predicted, on_chip
+from archsim.lab.validate.silicon.measured_chip import SetOnChip, on_chip
+from archsim.lab.validate.silicon.predict import SiliconPrediction, each_predicted
 from archsim.lab.validate.silicon.sets import SiliconRow, SiliconSet
 from archsim.spec.architecture import CALIBRATED
 from archsim.spec.by_name import DEFAULT, ByName

@@ -19,11 +19,13 @@ class LeastWork(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredOperator:
-    """``model``: the workload by its name; ``parameters``: its own, by the sizes of a row; ``work``: of these."""
+    """``model``: the workload by its name; ``parameters``: its own, by the sizes of a row; ``work``: of these;
+    ``layer``: matmul, or the operator of its only layer, '' where it has several."""
 
     model: str
     parameters: Mapping[str, str]
     work: Callable[[Mapping[str, int]], LeastWork]
+    layer: str = ""
 
     def sizes(self, row: SiliconRow) -> dict[str, int]:
         """Parameters of the workload; raises ModelError for sizes that it does not have or that a row lacks."""
@@ -80,13 +82,16 @@ def _same(*names: str) -> dict[str, str]:
 
 
 OPERATORS: Mapping[str, MeasuredOperator] = {
-    "gemm": MeasuredOperator("gemm", _same("m", "k", "n"), _gemm),
+    "gemm": MeasuredOperator("gemm", _same("m", "k", "n"), _gemm, "matmul"),
     "conv": MeasuredOperator(
-        "conv", _same("batch", "height", "width", "channels", "filters", "kernel", "stride", "pad"), _conv
+        "conv",
+        _same("batch", "height", "width", "channels", "filters", "kernel", "stride", "pad"),
+        _conv,
+        "matmul",
     ),
-    "softmax": MeasuredOperator("softmax", _same("rows", "cols"), _rows),
-    "layernorm": MeasuredOperator("layernorm", _same("rows", "cols"), _rows),
-    "gelu": MeasuredOperator("gelu", _same("elements"), _elements),
+    "softmax": MeasuredOperator("softmax", _same("rows", "cols"), _rows, "Softmax"),
+    "layernorm": MeasuredOperator("layernorm", _same("rows", "cols"), _rows, "LayerNormalization"),
+    "gelu": MeasuredOperator("gelu", _same("elements"), _elements, "Gelu"),
     "ffn_gated": MeasuredOperator("ffn_gated", _same("tokens", "hidden", "inner"), _ffn(3)),
     "ffn_erf": MeasuredOperator("ffn_erf", _same("tokens", "hidden", "inner"), _ffn(2)),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -14,21 +14,19 @@ from archsim.base.progress import each
 from archsim.base.units import PS_PER_S
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.unroll import count_commands
-from archsim.lab.run.job import Job, build, load_chip
-from archsim.lab.validate.silicon import calibration
+from archsim.lab.run.job import Job, build
 from archsim.lab.validate.silicon.baselines import BaselineRow
+from archsim.lab.validate.silicon.measured_chip import SetOnChip
 from archsim.lab.validate.silicon.operators import operator_of
-from archsim.lab.validate.silicon.sets import SiliconRow, SiliconSet
+from archsim.lab.validate.silicon.sets import SiliconRow
 from archsim.repetition import repeat
-from archsim.spec.architecture import Architecture, Host
-from archsim.spec.by_name import DEFAULT
+from archsim.spec.architecture import Architecture
 from archsim.spec.peaks import dram_bytes_per_s
 
 US_PER_S = 10**6
 WARM = 1  # runs before the one that is measured
-MOST_COMMANDS = 1 << 19  # of a row's Program; more take many minutes
+MOST_COMMANDS = 1 << 22  # of a row's Program; a run of so many takes some ten minutes
 MOST_EXACT_BYTES = 1 << 30  # of operands and results, up to which the DRAM is simulated command by command
-_LAUNCHED = ("launch", "issue")  # the times of the host that a kernel timed alone does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,34 +43,6 @@ class SiliconPrediction:
     def error(self) -> float:
         """Predicted by measured, less 1."""
         return self.time_us / self.row.time_us - 1
-
-
-@dataclass(frozen=True, slots=True)
-class SetOnChip:
-    """A set with the chip that runs it; ``keys``: of the chip, as the set was timed."""
-
-    measured: SiliconSet
-    chip: Architecture
-    keys: Mapping[str, object]
-
-
-def on_chip(measured: SiliconSet, *, calibrated: bool = True) -> SetOnChip:
-    """The chip of a set on its platform; without ``calibrated`` the keys that were fitted to measured rows have their
-    defaults. Raises ConfigError where there is no such chip or platform."""
-    keys: dict[str, object] = {"platform": measured.platform, **measured.keys}
-    chip = load_chip(Job("", measured.chip, values=keys))
-    if not calibrated:
-        keys |= calibration.left_out(chip)
-    if measured.timed == "device" and chip.host is not None:
-        launched = (key for key in _LAUNCHED if _takes_time(chip.host, key))
-        keys |= {f"platforms.{chip.platform}.host.{key}": "0 s" for key in launched}
-    return SetOnChip(measured, load_chip(Job("", measured.chip, values=keys)), keys)
-
-
-def _takes_time(host: Host, key: str) -> bool:
-    """Whether the host states a time above 0 for a key, of any operator."""
-    others = host.by_operator[key].others.values() if key in host.by_operator else ()
-    return any((host.time_ps(key, DEFAULT), *others))
 
 
 def job_of(on: SetOnChip, row: SiliconRow) -> Job:

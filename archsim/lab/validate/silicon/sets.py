@@ -60,19 +60,28 @@ class SiliconSet:
 
 def read(reference: Path, names: tuple[str, ...] = ()) -> list[SiliconSet]:
     """The sets of a directory, or those that are named; raises ConfigError for what cannot be read."""
-    path = reference / FILE
-    try:
-        listed = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: {error}; --reference needs a directory with {FILE} and NAME.csv") from error
-    if not isinstance(listed, dict) or not listed or not all(isinstance(entry, dict) for entry in listed.values()):
-        raise ConfigError(f"{path}: allowed a mapping of names of sets to mappings, one at least")
+    path, listed = reference / FILE, _listed(reference / FILE)
     for name, times in Counter(names).items():
         if name not in listed:
             raise ConfigError(f"{path}: no set '{name}'{nearest(name, listed)}; it has {', '.join(sorted(listed))}")
         if times > 1:
             raise ConfigError(f"{path}: set '{name}' asked for {times} times; allowed once")
     return [_set(reference, path, name, listed[name]) for name in sorted(names or listed)]
+
+
+def names_of(reference: Path, chip: str) -> tuple[str, ...]:
+    """The sets of a directory that were measured on a chip; raises ConfigError where its list cannot be read."""
+    return tuple(sorted(name for name, entry in _listed(reference / FILE).items() if entry.get("chip") == chip))
+
+
+def _listed(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}; --reference needs a directory with {FILE} and NAME.csv") from error
+    if not isinstance(listed, dict) or not listed or not all(isinstance(entry, dict) for entry in listed.values()):
+        raise ConfigError(f"{path}: allowed a mapping of names of sets to mappings, one at least")
+    return listed
 
 
 def _set(reference: Path, path: Path, name: str, entry: Mapping[str, Any]) -> SiliconSet:

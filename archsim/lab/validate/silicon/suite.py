@@ -16,7 +16,8 @@ from typing import Any
 
 from archsim.base.errors import ArchsimError, ConfigError
 from archsim.lab.validate.silicon import baselines
-from archsim.lab.validate.silicon.predict import SiliconPrediction, each_predicted, least, on_chip
+from archsim.lab.validate.silicon.measured_chip import on_chip
+from archsim.lab.validate.silicon.predict import SiliconPrediction, each_predicted, least
 from archsim.lab.validate.silicon.sets import SiliconSet, read
 
 NAME = "silicon"
