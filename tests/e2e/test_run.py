@@ -160,7 +160,7 @@ def test_a_bad_chip_is_refused_with_file_and_line(
 
 
 def test_a_model_that_does_not_fit_says_what_does_not(archsim: Archsim, model: str, chip: str) -> None:
-    done = archsim("run", model, "--on", chip, "--set", "l1.size=64 B")
+    done = archsim("run", model, "--on", chip, "--set", "l1.size=32 B")
     assert done.returncode == 2 and done.stdout == ""
     assert "l1" in done.stderr and "needs" in done.stderr
 

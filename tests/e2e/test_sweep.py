@@ -21,7 +21,7 @@ name: small
 chip: {chip}
 models: [{model}]
 axes:
-  l1.size: [4 KiB, 8 KiB, 16 KiB, 64 B]
+  l1.size: [4 KiB, 8 KiB, 16 KiB, 32 B]
   dram.bandwidth: [4 GB/s, 8 GB/s, 16 GB/s]
   clock: [0.8 GHz, 1 GHz]
 constraints: ["latency_s <= 1"]
@@ -68,7 +68,7 @@ def test_every_point_is_a_row(archsim: Archsim, spec: Path, tmp_path: Path) -> N
     assert "grid: 24 of 24 points; rows: 18 ok, 6 impossible" in done.stdout and "Front of " in done.stdout
     found = results(tmp_path / "out")
     assert len(found) == 24 and found["point"].tolist() == list(range(24))
-    small = found[found["l1.size"] == 64]
+    small = found[found["l1.size"] == 32]
     assert (small["status"] == "impossible").all() and small["reason"].str.contains("l1").all()
     best = found.loc[found["latency_s"].idxmin()]
     assert best["front"] and best["clock"] == 1e9 and best["dram.bandwidth"] == 16e9

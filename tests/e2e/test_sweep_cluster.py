@@ -30,7 +30,7 @@ name: small
 chip: {chip}
 models: [tiny.csv]
 axes:
-  l1.size: [4 KiB, 8 KiB, 16 KiB, 64 B]
+  l1.size: [4 KiB, 8 KiB, 16 KiB, 32 B]
   dram.bandwidth: [4 GB/s, 8 GB/s, 16 GB/s]
   clock: {{range: [0.5 GHz, 1 GHz], steps: 11}}
 constraints: ["latency_s <= 1"]
@@ -122,7 +122,7 @@ def test_a_killed_worker_changes_nothing_and_a_dry_run_says_what_is_known(
     assert len(found) >= 132 and not (found["status"] == "failed").any()
     pd.testing.assert_frame_equal(found, results(tmp_path / "calm"))
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    spec.write_text(spec.read_text().replace("16 KiB, 64 B", "16 KiB, 32 KiB, 64 B"))
+    spec.write_text(spec.read_text().replace("16 KiB, 32 B", "16 KiB, 32 KiB, 32 B"))
     done = archsim("sweep", str(spec), "-j", "3", "--dry-run", "--out", str(out))
     assert done.returncode == 0 and done.stdout.splitlines() == [
         "small: 165 points, 1 model, 165 rows, fast",

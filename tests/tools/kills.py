@@ -35,7 +35,7 @@ name: small
 chip: {chip}
 models: [{model}]
 axes:
-  l1.size: [4 KiB, 8 KiB, 16 KiB, 64 B, 32 KiB]
+  l1.size: [4 KiB, 8 KiB, 16 KiB, 32 B, 32 KiB]
   dram.bandwidth: [4 GB/s, 8 GB/s, 16 GB/s]
   clock: [0.7 GHz, 0.8 GHz, 0.9 GHz, 1 GHz]
 objectives: [latency_s, energy_j]

@@ -217,7 +217,7 @@ def sweep(folder: Path, models: str, axes: str, objective: str = "") -> Path:
 @pytest.mark.slow
 def test_a_sweep_takes_scenarios(tmp_path: Path) -> None:
     scenario(tmp_path, *without("points"))
-    resolved = resolve(sweep(tmp_path, "two_streams.yaml", "l1.size: [8 KiB, 16 KiB, 64 B], clock: [1 GHz]"))
+    resolved = resolve(sweep(tmp_path, "two_streams.yaml", "l1.size: [8 KiB, 16 KiB, 32 B], clock: [1 GHz]"))
     with RunningSweep(resolved, tmp_path / "out", resume=False) as sweeping, ProcessExecutor(1) as crew:
         table = sweeping.run(crew, SilentWatch())
     assert table["status"].tolist() == ["ok", "ok", "impossible"]
