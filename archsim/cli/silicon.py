@@ -18,7 +18,7 @@ from archsim.cli.printing import progress, put, say_error
 if TYPE_CHECKING:
     from archsim.lab.validate.silicon.suite import SiliconResult
 
-ROWS, SUMMARY = "silicon.csv", "silicon.json"
+SUMMARY = "silicon.json"
 CHIP_FILES = (".yaml", ".yml")
 
 
@@ -34,6 +34,7 @@ def validate(
 ) -> None:
     """Print the figures of the sets, and write every row into ``out``; exits with 1 where no row could be run."""
     from archsim.lab.validate.silicon import suite
+    from archsim.lab.validate.silicon.sets import PREDICTED
     from archsim.lab.validate.suite import default_reference
     from archsim.report.checks import silicon
     from archsim.report.kit.console import columns, folded
@@ -45,7 +46,7 @@ def validate(
     figures = json.dumps(result.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
     put(figures if form is opt.OutputFormat.JSON else folded(silicon.to_table(result, columns()), columns()))
     if out is not None:
-        write_all(out, {SUMMARY: figures + "\n", ROWS: _rows(result)})
+        write_all(out, {SUMMARY: figures + "\n", PREDICTED: _rows(result)})
     if not result.met:
         say_error("error: validate silicon: no row could be run")
         raise typer.Exit(1)

@@ -13,6 +13,7 @@ from archsim.lab.run import silicon_band
 from archsim.lab.run.job import Job
 from archsim.lab.run.run import RunResult, execute
 from archsim.lab.run.silicon_band import LayerRange, MeasuredWork, WorkKind, _like, _range, _reason, predictions
+from archsim.lab.validate.silicon.sets import PREDICTED
 from archsim.report.run.run_sentences import sentences
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,7 +130,7 @@ def test_the_macs_of_a_byte_differ_by_four_times_at_most() -> None:
     ids=["column", "word", "nan", "zero", "short", "long"],
 )  # fmt: skip
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
-    path = tmp_path / silicon_band.PREDICTED
+    path = tmp_path / PREDICTED
     path.write_text(text)
     with pytest.raises(ConfigError, match="silicon.csv: .*archsim validate silicon --out DIR writes it"):
         predictions(path)

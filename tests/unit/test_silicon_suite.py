@@ -18,6 +18,7 @@ from archsim.lab.validate.silicon.baselines import BaselineRow
 from archsim.lab.validate.silicon.measured_chip import on_chip
 from archsim.lab.validate.suite import default_reference
 from mapper.policies import xla
+from tests.tools.told import told_us
 
 HEADER = "case,op,format,shape,time_us,floor_us,source\n"
 ROWS = (
@@ -56,17 +57,6 @@ def other_chip(tmp_path: Path, platform: str, sources: Mapping[str, str] | None 
 def first_set(directory: Path) -> sets.SiliconSet:
     (measured,) = sets.read(directory)
     return measured
-
-
-def told_us(command: str, capsys: pytest.CaptureFixture[str]) -> float:
-    """Microseconds between two runs as a command prints them."""
-    program, *arguments = shlex.split(command)
-    assert program == "archsim"
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--format", "json"])
-    assert not ended.value.code
-    interval_s: float = json.loads(capsys.readouterr().out)["provenance"]["repeat"]["interval_s"]
-    return 1e6 * interval_s
 
 
 def test_what_cannot_be_run_is_counted_with_its_reason(tmp_path: Path) -> None:

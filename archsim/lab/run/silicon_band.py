@@ -30,11 +30,11 @@ from archsim.ir.workload import Layer, Workload
 from archsim.lab.run.job import BuiltJob, Job, load_chip
 from archsim.lab.validate.silicon.measured_chip import on_chip
 from archsim.lab.validate.silicon.operators import operator_of
-from archsim.lab.validate.silicon.sets import SiliconSet, names_of, read
+from archsim.lab.validate.silicon.sets import PREDICTED, SiliconSet, names_of, read
 from archsim.lab.validate.suite import default_reference
 from archsim.spec.dtypes import BITS
 
-SUITE, PREDICTED, PLATFORM = "silicon", "silicon.csv", "platform"
+SUITE, PLATFORM = "silicon", "platform"
 INTENSITY, SIZE = 4.0, 10.0
 FEWEST, MOST = 3, 50
 LEAST_SHARE = 0.5  # of the time that layers with such rows have, below which a run has no range

@@ -17,6 +17,7 @@ from typing import Any
 from archsim.base.errors import ConfigError, nearest
 
 FILE = "sets.json"
+PREDICTED = "silicon.csv"  # what ``archsim validate silicon --out`` writes of all rows
 COLUMNS = ("case", "op", "format", "shape", "time_us", "floor_us", "source")
 BESIDE = ("power_w", "power_limit_w")
 KEYS = ("chip", "platform", "timed", "rows", "set")
