@@ -34,6 +34,8 @@ def run(job: Job, require: Sequence[str], out: Path | None, form: opt.OutputForm
         runs = [execute(replace(job, schedule=name, net=job.net and name == "best"), say) for name in NAMES]
         if figures(job.objective, runs[0].result) < figures(job.objective, runs[1].result):
             runs[1] = runs[0]  # without the net no search has simulated what the policy leaves
+        platform, best = runs
+        runs = [run.beside(best, platform) for run in runs]
         found = compare(runs, NAMES)
     paths = [path for name, done in zip(NAMES, runs, strict=True) for path in (done.save(out / name) if out else [])]
     paths += found.save(out) if out is not None else []

@@ -26,6 +26,7 @@ from archsim.ir.result_parts import (
     Predicted,
     Provenance,
     Refinement,
+    ScheduleFacts,
     WorkloadFacts,
 )
 from archsim.ir.timeline import Timeline
@@ -48,7 +49,7 @@ RENDERING = (  # not public keys
     "memory_map",
     "peak_dtype_macs_per_s",
 )
-OPTIONAL = ("per_sample", "bands")  # absent from the summary where there is nothing to say
+OPTIONAL = ("per_sample", "schedule", "bands")  # absent from the summary where there is nothing to say
 
 Summary = Mapping[str, Any]  # a result as JSON: summary.json of a run or scenario
 
@@ -136,6 +137,10 @@ class Result:
         tuple[LayerResult, ...], ResultKey(TABLE, "A row for each layer, view, the host and energy at rest.")
     ]
     provenance: Annotated[Provenance, ResultKey(TABLE, "What the result follows from.")]
+    schedule: Annotated[
+        ScheduleFacts | None,
+        ResultKey(TABLE, "The schedule that the compiler made; absent of a Program given as text.", SECOND),
+    ] = None
     bands: Annotated[
         Bands | None,
         ResultKey(

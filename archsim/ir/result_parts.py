@@ -159,6 +159,26 @@ class Provenance(TypedDict):
     warnings: Annotated[Sequence[str], ResultKey(TEXT, "What the user should know of model, chip and numbers.")]
 
 
+class ScheduleFacts(TypedDict):
+    """The schedule that the Program was made by."""
+
+    policy: Annotated[
+        str,
+        ResultKey(TEXT, "The schedule policy that it obeys; best where it is free, layers where none run together."),
+    ]
+    kernels: Annotated[int, ResultKey(COUNT, "What the host launches in a run; 0 of chips without a host.")]
+    groups: Annotated[int, ResultKey(COUNT, "Layers that run by themselves, and groups of layers that run together.")]
+    fused_groups: Annotated[int, ResultKey(COUNT, "Groups of several layers.")]
+    cycles_best: NotRequired[
+        Annotated[
+            int, ResultKey("cycles", "Of the best schedule, where it was simulated beside the platform's as well.")
+        ]
+    ]
+    cycles_platform: NotRequired[
+        Annotated[int, ResultKey("cycles", "Of the schedule that the platform's policy leaves, likewise.")]
+    ]
+
+
 class TimeBand(TypedDict):
     """Between which times silicon would be, were it as far off as measured operators like the layers of the run."""
 
@@ -189,6 +209,7 @@ class Predicted(TypedDict):
     proof: Annotated[str, ResultKey(TEXT, "How far the search went.")]
 
 
+BEST = "best"  # whatever is found
 PLATFORM = "platform"  # as the schedule policy of the chip's platform allows
 LAYERS = "layers"  # without groups
 IN_TURN = "in turn"  # layer after layer, each as a network of one layer, with fences between all

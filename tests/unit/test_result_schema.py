@@ -84,6 +84,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Job, "has_net", HAS_NET)
         netted = plain(Job(tiny, "edge_npu", net=True))
+        beside_platform = plain(Job(tiny, "tpu_v3", net=True))
     return {
         "plugins": outside,
         "a Program": plain(listing),
@@ -111,6 +112,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "groups": plain(Job(folder / "bottleneck.yaml", "edge_npu", schedule="best")),
         "layers": plain(Job(folder / "bottleneck.yaml", "edge_npu", schedule="layers")),
         "net": netted,
+        "a net beside a platform": beside_platform,
         "repeated": plain(Job(tiny, "edge_npu", warm=3, repeat="steady", on_unsupported="host")),
     }
 

@@ -14,6 +14,7 @@ from archsim.ir.result import Result, single_layers
 from archsim.ir.result_parts import Provenance, Refinement
 from archsim.lab.run.job import BuiltJob, Job, Progress, build, quiet
 from archsim.lab.run.net import caught, figures
+from archsim.lab.run.schedule_facts import netted, side_by_side
 from archsim.lab.run.simulation import simulated
 from archsim.report.run.tables import UNITS, layer_table
 from archsim.report.run.trace import trace_json
@@ -143,6 +144,11 @@ class RunResult:
 
         return card(self.summary)
 
+    def beside(self, best: RunResult, platform: RunResult) -> RunResult:
+        """This run with the cycles of the best schedule and of the platform's, of which it is one."""
+        cycles = best.result.cycles_total, platform.result.cycles_total
+        return replace(self, result=side_by_side(self.result, *cycles), _memo={})
+
     def explained(self, job: Job) -> RunResult:
         """This run with ``why``: ``job`` simulated again on the chip with each resource enlarged."""
         from archsim.lab.what_if.why import no_mapping, why
@@ -173,7 +179,7 @@ def execute(job: Job, say: Progress = quiet) -> RunResult:
     if job.has_net:
         best = caught(job, say)
         result = best.result if best.result is not None else simulated(job, best.built, say)
-        return RunResult(replace(result, net=best.net), best.built)
+        return RunResult(netted(result, best.net), best.built)
     built = build(job, say)
     done = RunResult(simulated(job, built, say), built)
     if not job.refine or job.is_program:

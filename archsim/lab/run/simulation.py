@@ -17,6 +17,7 @@ from archsim.lab.run.fidelity import affordable
 from archsim.lab.run.job import BuiltJob, Job, Progress, quiet
 from archsim.lab.run.memory_map import memory_map
 from archsim.lab.run.replay_blocks import replay, sentences
+from archsim.lab.run.schedule_facts import schedule_facts
 from archsim.lab.run.silicon_band import time_band
 from archsim.spec.architecture import Architecture
 
@@ -65,7 +66,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
             steady={"mode": "steady", "blocks": done.facts} if _is_steady(job, built) else None,
         )
         bands: Bands = {"interval_s": time_band(job, built, result)}
-        result = replace(result, memory_map=memory_map(built), bands=bands)
+        result = replace(result, memory_map=memory_map(built), schedule=schedule_facts(job, built), bands=bands)
     if not built.text_sha256:
         return result
     return replace(result, provenance={**result.provenance, "model_sha256": built.text_sha256})

@@ -17,10 +17,10 @@ from archsim.report.run.noc_rows import array_count
 def sentences(summary: Mapping[str, Any]) -> list[str]:
     """A few sentences: use of the array, the largest loss, the slow layers, DRAM, how far all is from what no schedule
     undercuts, and energy; one a cache, one where layers ran together, and one where the mappings are not those of the
-    objective that was asked for; and how far off predictions of the like were on a chip that was measured."""
+    objective that was asked for; one for what the platform's schedule takes; and how far off predictions of the like were on a chip that was measured."""
     found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary), _gap(summary)]
     found += [_cache(name, cache) for name, cache in summary["details"].get("caches", {}).items()]
-    found += [_energy(summary), _groups(summary), _net(summary), _band(summary)]
+    found += [_energy(summary), _groups(summary), _net(summary), _platform(summary), _band(summary)]
     return [sentence for sentence in found if sentence]
 
 
@@ -149,6 +149,20 @@ def _net(summary: Mapping[str, Any]) -> str:
     return (
         f"Shown are {whose}, which the simulator found better than those for {asked}: {count(kept['cycles'])} cycles "
         f"and {si(kept['energy_j'], 'J')} in place of {count(own['cycles'])} and {si(own['energy_j'], 'J')}."
+    )
+
+
+def _platform(summary: Mapping[str, Any]) -> str:
+    """What the platform's schedule takes, where it was simulated beside the best one."""
+    found = summary.get("schedule") or {}
+    if "cycles_platform" not in found:
+        return ""
+    platform, best = found["cycles_platform"], found["cycles_best"]
+    if platform <= best:
+        return f"No schedule was found that is better than the platform's own, of {count(platform)} cycles."
+    return (
+        f"The schedule of the platform's own policy takes {count(platform)} cycles, {percent(platform - best, best)} "
+        f"more than the best one that was found, {count(best)}."
     )
 
 

@@ -1,0 +1,107 @@
+"""What a result says of the schedule that its Program was made by: ``schedule``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from archsim.cli import both
+from archsim.cli.options import OutputFormat
+from archsim.lab.run.job import Job
+from archsim.lab.run.run import execute
+from archsim.report.run.run_sentences import sentences
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = """\
+schema: archsim.workload/1
+name: chain
+source: a test
+inputs: {x: [64, 256]}
+layers:
+  - dense: {name: up, input: x, out: 512, bias: false}
+  - act: {name: gelu, input: up, function: gelu}
+  - dense: {name: down, input: gelu, out: 256, bias: false}
+"""
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Path:
+    path = tmp_path / "chain.yaml"
+    path.write_text(LAYERS)
+    return path
+
+
+def told(job: Job) -> dict[str, Any]:
+    found: dict[str, Any] = execute(job).result.to_json()["schedule"]
+    return found
+
+
+def test_a_chip_whose_host_launches_programs_has_one_kernel(chain: Path) -> None:
+    found = told(Job(chain, "edge_npu", schedule="layers"))
+    layers = found["groups"]
+    assert found == {"policy": "layers", "kernels": 1, "groups": layers, "fused_groups": 0}
+    assert 2 <= layers <= 3  # GELU runs with the product before it, or by itself
+
+
+def test_groups_count_layers_alone_and_those_that_run_together() -> None:
+    job = Job("hand_tracking", "edge_npu")
+    done = execute(job)
+    found, mapping = done.result.to_json()["schedule"], done.built.mapping
+    assert mapping is not None and mapping.groups
+    members = sum(len(group.members) for group in mapping.groups)
+    assert found["fused_groups"] == len(mapping.groups)
+    assert found["groups"] == len(mapping.layers) - members + len(mapping.groups)
+    assert found["policy"] == "best" and found["kernels"] == 1
+
+
+def test_a_library_launches_each_layer_and_a_compiler_that_makes_one_kernel_one(chain: Path) -> None:
+    library = told(Job(chain, "a100", schedule="platform", values={"platform": "llmcompass"}))
+    assert library["policy"] == "library" and library["kernels"] == library["groups"] > 1
+    xla = told(Job(chain, "tpu_v3", schedule="platform"))
+    assert xla["policy"] == "xla" and xla["kernels"] == 1 < xla["groups"]
+
+
+def test_a_chip_without_a_host_launches_nothing(chain: Path) -> None:
+    from archsim.spec.load import load
+
+    chip = load("nvdla_large")
+    found = told(Job(chain, chip, schedule="layers"))
+    assert found["kernels"] == (0 if chip.host is None else 1)
+
+
+def test_a_program_given_as_text_has_no_schedule() -> None:
+    assert "schedule" not in execute(Job(ROOT / "studies" / "kernels" / "1_naive.asm", "edge_npu")).result.to_json()
+
+
+@pytest.mark.usefixtures("net")
+def test_where_the_platforms_schedule_was_simulated_too_both_are_told() -> None:
+    job = Job("ffn_erf", "tpu_v3", parameters={"tokens": 64, "hidden": 256, "inner": 256}, net=True)
+    done = execute(job)
+    found = done.result.to_json()["schedule"]
+    assert found["cycles_best"] == done.result.cycles_total <= found["cycles_platform"]
+    again = execute(job).result.to_json()["schedule"]
+    assert again == found  # what was kept is remembered, and so is what it was kept by
+    alone = execute(Job(job.model, job.chip, parameters=job.parameters, schedule="platform")).result
+    assert found["cycles_platform"] == alone.cycles_total
+
+
+def test_both_writes_the_cycles_of_both(chain: Path, tmp_path: Path) -> None:
+    job = Job(chain, "tpu_v6e")
+    both.run(job, (), tmp_path / "out", OutputFormat.JSON, None)
+    runs = {name: json.loads((tmp_path / "out" / name / "summary.json").read_text()) for name in both.NAMES}
+    cycles = {f"cycles_{name}": run["cycles_total"] for name, run in runs.items()}
+    for run in runs.values():
+        assert {key: run["schedule"][key] for key in cycles} == cycles
+    assert cycles["cycles_best"] <= cycles["cycles_platform"]
+
+
+def test_the_report_says_what_the_platforms_schedule_costs() -> None:
+    done = execute(Job("gemm", "edge_npu", parameters={"m": 32, "n": 32, "k": 32}))
+    said = {**done.summary, "schedule": {"cycles_best": 1000, "cycles_platform": 1250}}
+    assert "takes 1,250 cycles, 25.0 % more than the best one that was found, 1,000." in " ".join(sentences(said))
+    said = {**said, "schedule": {"cycles_best": 1000, "cycles_platform": 1000}}
+    assert "No schedule was found that is better than the platform's own, of 1,000 cycles." in sentences(said)
+    assert not any("platform" in sentence for sentence in sentences(done.summary))
