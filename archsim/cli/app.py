@@ -142,7 +142,7 @@ def validate(
         typer.Option(help="silicon: none leaves out the keys that were fitted to measured rows."),
     ] = silicon.CalibrateChoice.SHIPPED,
     workers: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="silicon: processes.")] = 1,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="silicon: write every row into DIR.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="silicon: write pages and rows into DIR.")] = None,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
     """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored.

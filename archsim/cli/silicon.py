@@ -7,18 +7,13 @@ import os
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
-from archsim.base.writable import check_directory, write, write_all
+from archsim.base.writable import check_directory, write
 from archsim.cli import options as opt
 from archsim.cli.printing import progress, put, say_error
 
-if TYPE_CHECKING:
-    from archsim.lab.validate.silicon.suite import SiliconResult
-
-SUMMARY = "silicon.json"
 CHIP_FILES = (".yaml", ".yml")
 
 
@@ -34,19 +29,22 @@ def validate(
 ) -> None:
     """Print the figures of the sets, and write every row into ``out``; exits with 1 where no row could be run."""
     from archsim.lab.validate.silicon import suite
-    from archsim.lab.validate.silicon.sets import PREDICTED
+    from archsim.lab.validate.silicon.causes import explained
     from archsim.lab.validate.suite import default_reference
-    from archsim.report.checks import silicon
+    from archsim.report.checks import silicon, silicon_page
+    from archsim.report.kit import part_page
     from archsim.report.kit.console import columns, folded
 
     if out is not None:
         check_directory(out)
+        part_page.check_free(out, silicon_page.KIND)
     with progress():
         result = suite.run(reference or default_reference(suite.NAME), names, calibrate=calibrate, jobs=jobs)
     figures = json.dumps(result.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
-    put(figures if form is opt.OutputFormat.JSON else folded(silicon.to_table(result, columns()), columns()))
+    put(figures if form is opt.OutputFormat.JSON else folded(silicon.to_table(result.to_store(), columns()), columns()))
     if out is not None:
-        write_all(out, {SUMMARY: figures + "\n", PREDICTED: _rows(result)})
+        with progress():
+            part_page.save(out, explained(result).to_store(), silicon_page.KIND)
     if not result.met:
         say_error("error: validate silicon: no row could be run")
         raise typer.Exit(1)
@@ -80,10 +78,3 @@ def calibrate(
     if out is not None:
         base = os.path.relpath(chip, out.parent) if Path(chip).suffix in CHIP_FILES else chip
         write(out, found.chip_file(out.stem, base))
-
-
-def _rows(result: SiliconResult) -> str:
-    from archsim.report.kit.part_page import csv_text
-
-    rows = list(result.rows())
-    return csv_text(list(rows[0]) if rows else [], [list(row.values()) for row in rows])

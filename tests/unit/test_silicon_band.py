@@ -12,7 +12,8 @@ from archsim.base.errors import ConfigError
 from archsim.lab.run import silicon_band
 from archsim.lab.run.job import Job
 from archsim.lab.run.run import RunResult, execute
-from archsim.lab.run.silicon_band import LayerRange, MeasuredWork, WorkKind, _like, _range, _reason, predictions
+from archsim.lab.run.silicon_band import LayerRange, MeasuredWork, WorkKind, _like, _range, _reason
+from archsim.lab.validate.silicon.predicted_file import predicted_rows
 from archsim.lab.validate.silicon.sets import PREDICTED
 from archsim.report.run.run_sentences import sentences
 
@@ -133,7 +134,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / PREDICTED
     path.write_text(text)
     with pytest.raises(ConfigError, match="silicon.csv: .*archsim validate silicon --out DIR writes it"):
-        predictions(path)
+        predicted_rows(path)
 
 
 def test_an_installed_package_has_the_rows() -> None:

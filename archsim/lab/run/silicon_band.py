@@ -13,23 +13,21 @@ path of a first run, the host's times shared out among them.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from math import isfinite, log
-from pathlib import Path
+from math import log
 from typing import NamedTuple
 
-from archsim.base.errors import ConfigError
 from archsim.ir.result import Result
 from archsim.ir.result_parts import TimeBand
 from archsim.ir.workload import Layer, Workload
 from archsim.lab.run.job import BuiltJob, Job, load_chip
 from archsim.lab.validate.silicon.measured_chip import on_chip
 from archsim.lab.validate.silicon.operators import operator_of
+from archsim.lab.validate.silicon.predicted_file import PredictedRow, predicted_rows
 from archsim.lab.validate.silicon.sets import PREDICTED, SiliconSet, names_of, read
 from archsim.lab.validate.suite import default_reference
 from archsim.spec.dtypes import BITS
@@ -206,39 +204,22 @@ def _measured(chip: str) -> Mapping[str, WorkByKind]:
     """Rows of a chip that were measured and predicted, by the platform whose kernels ran."""
     found = defaultdict[str, defaultdict[WorkKind, list[MeasuredWork]]](lambda: defaultdict(list))
     sets = _sets(chip)
-    predicted = predictions(default_reference(SUITE) / PREDICTED) if sets else {}
+    predicted = predicted_rows(default_reference(SUITE) / PREDICTED) if sets else {}
     for each in sets:
         for kind, row in _rows(each, predicted):
             found[each.platform][kind].append(row)
     return {name: {kind: tuple(rows) for kind, rows in kinds.items()} for name, kinds in found.items()}
 
 
-def _rows(measured: SiliconSet, predicted: Mapping[tuple[str, str], float]) -> Iterable[tuple[WorkKind, MeasuredWork]]:
+def _rows(
+    measured: SiliconSet, predicted: Mapping[tuple[str, str], PredictedRow]
+) -> Iterable[tuple[WorkKind, MeasuredWork]]:
     """Rows of a set that were run, of operators that are a single layer."""
     for row in measured.rows:
-        time_us = predicted.get((measured.name, row.case))
+        known = predicted.get((measured.name, row.case))
+        time_us = known.time_us if known is not None else None
         if time_us is not None and (operator := operator_of(row)).layer:
             work = operator.work(operator.sizes(row))
             size = -(-work.elements * BITS[row.format] // 8)
             of = MeasuredWork(measured.name, row.place, work.macs, size, time_us / row.time_us - 1)
             yield WorkKind(operator.layer, row.format), of
-
-
-def predictions(path: Path) -> dict[tuple[str, str], float]:
-    """(set, case) -> microseconds, of the rows of a file that were run; raises ConfigError for one that is damaged."""
-    found: dict[tuple[str, str], float] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for row in csv.DictReader(file):
-                if row["predicted_us"] != "":
-                    found[row["set"], row["case"]] = _time_us(row["predicted_us"])
-    except (OSError, csv.Error, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: {error}; archsim validate silicon --out DIR writes it") from error
-    return found
-
-
-def _time_us(text: str) -> float:
-    found = float(text)
-    if not isfinite(found) or found <= 0:
-        raise ValueError(f"predicted_us: found '{text}'; allowed a time above 0")
-    return found

@@ -1,8 +1,9 @@
-"""The box of a plot with two axes: where it lies in its frame, and the words along its axes."""
+"""The box of a plot with two axes: where it lies in its frame, the words along its axes, and where values stand."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil, floor, log10
 from typing import NamedTuple
 
 from archsim.report.kit import svg
@@ -10,6 +11,7 @@ from archsim.report.kit.svg import DrawingFrame
 
 NARROW_LEFT, NARROW_RIGHT, NARROW_HEAD = 60.0, 12.0, 24.0
 LETTERS = 8  # of a label below the axis
+DECADE = 8.0  # ratio of the ends from which an axis is logarithmic
 
 
 class PlotBox(NamedTuple):
@@ -62,3 +64,30 @@ class PlotBox(NamedTuple):
             drawn += [svg.line(self.left, y, self.right, y)]
             drawn += [svg.text(self.left - 8, y + 4, words(value), "t num dim", "end")]
         return "".join(drawn)
+
+
+class PlotScale:
+    """Values to places between two ends, with round ticks."""
+
+    def __init__(self, values: Sequence[float], first: float, last: float) -> None:
+        low, high = min(values), max(values)
+        self.is_log = low > 0 and high / low >= DECADE
+        self._first, self._last = first, last
+        if self.is_log:
+            self._low, self._high = log10(low) - 0.05, log10(high) + 0.05
+        else:
+            margin = 0.06 * ((high - low) or abs(high) or 1.0)
+            self._low, self._high = low - margin, high + margin
+
+    def at(self, value: float) -> float:
+        """Place of a value."""
+        number = log10(value) if self.is_log else value
+        return self._first + (self._last - self._first) * (number - self._low) / (self._high - self._low)
+
+    def ticks(self) -> list[float]:
+        """Round values between the ends."""
+        if not self.is_log:
+            return svg.ticks(self._high, low=self._low)
+        powers = range(floor(self._low), ceil(self._high) + 1)
+        found = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
+        return [value for value in found if self._low <= log10(value) <= self._high]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil, floor, log10
 from typing import Any, NamedTuple
 
-from archsim.report.charts.plot import PlotBox
+from archsim.report.charts.plot import PlotBox, PlotScale
 from archsim.report.kit import svg
 from archsim.report.kit.quantity import shown
 from archsim.report.kit.svg import DrawingFrame
 
 LEFT, RIGHT, TOP, BOTTOM = 86.0, 1090.0, 16.0, 352.0
-DECADE = 8.0  # ratio of the ends from which an axis is logarithmic
 
 ScatterGoal = Mapping[str, Any]  # key, largest
 
@@ -25,33 +23,6 @@ class _Dot(NamedTuple):
     point: Mapping[str, Any]
 
 
-class _Scale:
-    """Values to places between two ends, with round ticks."""
-
-    def __init__(self, values: Sequence[float], first: float, last: float) -> None:
-        low, high = min(values), max(values)
-        self.is_log = low > 0 and high / low >= DECADE
-        self._first, self._last = first, last
-        if self.is_log:
-            self._low, self._high = log10(low) - 0.05, log10(high) + 0.05
-        else:
-            margin = 0.06 * ((high - low) or abs(high) or 1.0)
-            self._low, self._high = low - margin, high + margin
-
-    def at(self, value: float) -> float:
-        """Place of a value."""
-        number = log10(value) if self.is_log else value
-        return self._first + (self._last - self._first) * (number - self._low) / (self._high - self._low)
-
-    def ticks(self) -> list[float]:
-        """Round values between the ends."""
-        if not self.is_log:
-            return svg.ticks(self._high, low=self._low)
-        powers = range(floor(self._low), ceil(self._high) + 1)
-        found = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
-        return [value for value in found if self._low <= log10(value) <= self._high]
-
-
 def scatter(points: Sequence[Mapping[str, Any]], x: ScatterGoal, y: ScatterGoal, frame: DrawingFrame = svg.WIDE) -> str:
     """The chart of ``points`` (``goals``, ``shown``, ``meets``, ``front``) over two of their goals, '' without any that
     has both figures; joined are those that no other beats in both."""
@@ -60,8 +31,8 @@ def scatter(points: Sequence[Mapping[str, Any]], x: ScatterGoal, y: ScatterGoal,
     if not dots:
         return ""
     box = PlotBox(frame, LEFT, RIGHT, TOP, BOTTOM).fitted()
-    across = _Scale([dot.x for dot in dots], box.left, box.right)
-    up = _Scale([dot.y for dot in dots], box.bottom, box.top)
+    across = PlotScale([dot.x for dot in dots], box.left, box.right)
+    up = PlotScale([dot.y for dot in dots], box.bottom, box.top)
     drawn = [box.across(across.ticks(), across.at, lambda value: shown(x["key"], value))]
     drawn.append(box.up(up.ticks(), up.at, lambda value: shown(y["key"], value)))
     path = " ".join(f"{across.at(dot.x):.1f},{up.at(dot.y):.1f}" for dot in _joined(dots, x["largest"], y["largest"]))

@@ -16,8 +16,9 @@ from archsim.report.run.noc_rows import array_count
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
     """A few sentences: use of the array, the largest loss, the slow layers, DRAM, how far all is from what no schedule
-    undercuts, and energy; one a cache, one where layers ran together, and one where the mappings are not those of the
-    objective that was asked for; one for what the platform's schedule takes; and how far off predictions of the like were on a chip that was measured."""
+    undercuts, and energy; one a cache, one where layers ran together, one where the mappings are not those of the
+    objective that was asked for, and one for what the platform's schedule takes; and how far off predictions of the
+    like were on a chip that was measured."""
     found = [_use(summary), _largest_wait(summary), _slow_layers(summary), _dram(summary), _gap(summary)]
     found += [_cache(name, cache) for name, cache in summary["details"].get("caches", {}).items()]
     found += [_energy(summary), _groups(summary), _net(summary), _platform(summary), _band(summary)]

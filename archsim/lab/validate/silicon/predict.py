@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 from archsim.base.errors import ArchsimError
 from archsim.base.progress import each
@@ -32,17 +33,32 @@ MOST_EXACT_BYTES = 1 << 30  # of operands and results, up to which the DRAM is s
 @dataclass(frozen=True, slots=True)
 class SiliconPrediction:
     """A row with what was predicted, in microseconds, and ``command``, which prints it; ``reason`` why it could not be
-    run, '' where it was."""
+    run, '' where it was. ``bound_by``: the largest cause on the critical path of a first run, '' where nobody asked."""
 
     row: SiliconRow
     command: str = ""
     time_us: float = 0.0
     reason: str = ""
+    bound_by: str = ""
 
     @property
     def error(self) -> float:
         """Predicted by measured, less 1."""
         return self.time_us / self.row.time_us - 1
+
+
+class RowWork(NamedTuple):
+    """The least that a row does: multiply-accumulates, and bytes of operands and results, each once."""
+
+    macs: int
+    bytes: int
+
+
+def least_work(row: SiliconRow) -> RowWork:
+    """Of a row; raises ModelError for an operator or sizes that no workload stands for."""
+    operator = operator_of(row)
+    work = operator.work(operator.sizes(row))
+    return RowWork(work.macs, work.elements * size_bytes(row.format))
 
 
 def job_of(on: SetOnChip, row: SiliconRow) -> Job:
@@ -53,8 +69,7 @@ def job_of(on: SetOnChip, row: SiliconRow) -> Job:
         operator.model, on.measured.chip, parameters=sizes, values=on.keys, schedule="platform", warm=WARM,
         dtype=row.format if row.format != on.chip.dtypes["inputs"] else None,
     )  # fmt: skip
-    moved = operator.work(sizes).elements * size_bytes(row.format)
-    return replace(job, fidelity="fast") if moved > MOST_EXACT_BYTES else job
+    return replace(job, fidelity="fast") if least_work(row).bytes > MOST_EXACT_BYTES else job
 
 
 def command_of(job: Job) -> str:
@@ -99,13 +114,12 @@ def each_predicted(on: SetOnChip, rows: Sequence[SiliconRow], jobs: int, name: s
 
 def least(on: SetOnChip, row: SiliconRow) -> BaselineRow | None:
     """The row as rooflines see it; None where the chip has no peak that it would need."""
-    operator = operator_of(row)
-    work = operator.work(operator.sizes(row))
+    work = least_work(row)
     bytes_per_s, macs_per_s = _bytes_per_s(on.chip), _macs_per_s(on.chip, row.format)
     if bytes_per_s is None or (work.macs and not macs_per_s):
         return None
     macs_us = work.macs * US_PER_S / macs_per_s if work.macs else Fraction(0)
-    bytes_us = work.elements * size_bytes(row.format) * US_PER_S / bytes_per_s
+    bytes_us = work.bytes * US_PER_S / bytes_per_s
     return BaselineRow(row.case, row.time_us, float(macs_us), float(bytes_us))
 
 

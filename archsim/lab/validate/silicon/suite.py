@@ -8,7 +8,7 @@ why. Beside each set stands what a roofline with an offset makes of the same row
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -16,12 +16,15 @@ from typing import Any
 
 from archsim.base.errors import ArchsimError, ConfigError
 from archsim.lab.validate.silicon import baselines
-from archsim.lab.validate.silicon.measured_chip import on_chip
-from archsim.lab.validate.silicon.predict import SiliconPrediction, each_predicted, least
-from archsim.lab.validate.silicon.sets import SiliconSet, read
+from archsim.lab.validate.silicon.measured_chip import SetOnChip, on_chip
+from archsim.lab.validate.silicon.predict import SiliconPrediction, each_predicted, job_of, least, least_work
+from archsim.lab.validate.silicon.predicted_file import PredictedRow, predicted_rows
+from archsim.lab.validate.silicon.sets import PREDICTED, SiliconRow, SiliconSet, read
 
 NAME = "silicon"
+SCHEMA = "archsim.silicon/1"
 CALIBRATE = ("shipped", "none")
+NOT_PREDICTED = "not predicted yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,22 @@ class SiliconResult:
                     "not_run": found.reason,
                 }
 
+    def to_store(self) -> dict[str, Any]:
+        """All of it as plain JSON types, which the pages are made of: that object, and every row with the least that it
+        does and moves and what it is bound by."""
+        rows = [{**told, **more} for told, more in zip(self.rows(), self._more(), strict=True)]
+        return {"schema": SCHEMA, **self.to_json(), "rows": rows}
+
+    def _more(self) -> Iterable[dict[str, Any]]:
+        for score in self.sets:
+            for found in score.rows:
+                work = None if found.reason else least_work(found.row)
+                yield {
+                    "macs": work.macs if work else None,
+                    "bytes": work.bytes if work else None,
+                    "bound_by": found.bound_by,
+                }
+
 
 def run(
     reference: Path,
@@ -112,11 +131,41 @@ def run(
     return SiliconResult(tuple(found), calibrate)
 
 
+def stored(reference: Path) -> SiliconResult:
+    """The outcome as the file of predictions in a directory has it; nothing is run. Raises ConfigError for a directory
+    that cannot be read."""
+    known = predicted_rows(reference / PREDICTED)
+    return SiliconResult(tuple(_of_file(measured, known) for measured in read(reference)))
+
+
+def _of_file(measured: SiliconSet, known: Mapping[tuple[str, str], PredictedRow]) -> SetScore:
+    try:
+        on = on_chip(measured)
+    except ArchsimError as error:
+        return SetScore(measured, reason=str(error))
+    rows = (_stored(on, row, known.get((measured.name, row.case))) for row in measured.rows)
+    return _judged(measured, on, tuple(rows))
+
+
+def _stored(on: SetOnChip, row: SiliconRow, known: PredictedRow | None) -> SiliconPrediction:
+    if known is not None and known.time_us is not None:
+        return SiliconPrediction(row, known.command, known.time_us)
+    try:
+        job_of(on, row)
+    except ArchsimError as error:
+        return SiliconPrediction(row, reason=str(error))
+    return SiliconPrediction(row, reason=known.reason if known is not None else NOT_PREDICTED)
+
+
 def _scored(measured: SiliconSet, calibrated: bool, jobs: int) -> SetScore:
     try:
         on = on_chip(measured, calibrated=calibrated)
     except ArchsimError as error:
         return SetScore(measured, reason=str(error))
-    rows = each_predicted(on, measured.rows, jobs, measured.name)
+    return _judged(measured, on, each_predicted(on, measured.rows, jobs, measured.name))
+
+
+def _judged(measured: SiliconSet, on: SetOnChip, rows: tuple[SiliconPrediction, ...]) -> SetScore:
+    """A set with its rows and what rooflines make of those that were run."""
     seen = [row for row in (least(on, found.row) for found in rows if not found.reason) if row is not None]
     return SetScore(measured, rows, (baselines.roofline(seen), baselines.fitted_roofline(seen)))
