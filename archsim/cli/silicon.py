@@ -42,9 +42,12 @@ def validate(
         result = suite.run(reference or default_reference(suite.NAME), names, calibrate=calibrate, jobs=jobs)
     figures = json.dumps(result.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
     put(figures if form is opt.OutputFormat.JSON else folded(silicon.to_table(result.to_store(), columns()), columns()))
-    if out is not None:
+    paths = part_page.save(out, result.to_store(), silicon_page.KIND) if out is not None else []
+    if out is not None and result.met:  # the rows are kept first: what bounds the worst takes some minutes more
         with progress():
-            part_page.save(out, explained(result).to_store(), silicon_page.KIND)
+            part_page.save(out, explained(result, jobs=jobs).to_store(), silicon_page.KIND)
+    for path in paths if form is opt.OutputFormat.TABLE else ():
+        put(str(path))
     if not result.met:
         say_error("error: validate silicon: no row could be run")
         raise typer.Exit(1)

@@ -164,14 +164,26 @@ class ScheduleFacts(TypedDict):
 
     policy: Annotated[
         str,
-        ResultKey(TEXT, "The schedule policy that it obeys; best where it is free, layers where none run together."),
+        ResultKey(
+            TEXT,
+            "The schedule policy that it obeys; best where it is free, layers where none may run together, stated "
+            "where a mapping file that names no policy was taken.",
+        ),
     ]
-    kernels: Annotated[int, ResultKey(COUNT, "What the host launches in a run; 0 of chips without a host.")]
-    groups: Annotated[int, ResultKey(COUNT, "Layers that run by themselves, and groups of layers that run together.")]
+    kernels: Annotated[
+        int,
+        ResultKey(COUNT, "Kernels that the host launches in a run, layers on the host not counted; 0 without a host."),
+    ]
+    groups: Annotated[
+        int, ResultKey(COUNT, "Layers that run by themselves, those on the host not counted, and groups of several.")
+    ]
     fused_groups: Annotated[int, ResultKey(COUNT, "Groups of several layers.")]
     cycles_best: NotRequired[
         Annotated[
-            int, ResultKey("cycles", "Of the best schedule, where it was simulated beside the platform's as well.")
+            int,
+            ResultKey(
+                "cycles", "Of the best schedule by latency, where it was simulated beside the platform's as well."
+            ),
         ]
     ]
     cycles_platform: NotRequired[
@@ -210,6 +222,7 @@ class Predicted(TypedDict):
 
 
 BEST = "best"  # whatever is found
+STATED = "stated"  # by a mapping file
 PLATFORM = "platform"  # as the schedule policy of the chip's platform allows
 LAYERS = "layers"  # without groups
 IN_TURN = "in turn"  # layer after layer, each as a network of one layer, with fences between all

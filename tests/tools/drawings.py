@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from archsim.report.charts import residuals
 from archsim.report.charts.addresses import addresses
 from archsim.report.charts.curve import curve
 from archsim.report.charts.diverging import ChangeBar, diverging
@@ -131,11 +132,16 @@ STEPS: list[dict[str, Any]] = [
     {"step": 63, "past": 575, "latency_s": 2.15e-3},
     {"step": 127, "past": 639, "latency_s": 2.3e-3},
 ]
+MEASURED = [
+    {"chip": chip, "set": "gemm", "case": str(size), "time_us": 4.0, "predicted_us": predicted, "bytes": size}
+    for chip, size, predicted in (("tpu", 4096, 3.0), ("gpu", 65536, 4.1), ("tpu", 1 << 20, 50.0), ("npu", 0, 4.0))
+]
 TWICE: dict[str, Callable[[DrawingFrame], str]] = {
     "waterfall": partial(waterfall, RUN["mac_breakdown"], RUN["cycles_total"]),
     "tornado": partial(tornado, TORNADO, "latency_s"),
     "roofline": partial(roofline, RUN),
     "scatter": partial(scatter, POINTS, *GOALS),
+    "residuals": partial(residuals.along, MEASURED, "bytes", "bytes"),
     "stacked": lambda frame: stacked(BARS, 100, "bars", frame=frame),
     "diverging": partial(diverging, CHANGES, "changes"),
     "histogram": partial(histogram, [("0 to 10 ns", 5), ("10 to 20 ns", 1_000_000)], "reads"),

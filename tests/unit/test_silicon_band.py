@@ -18,6 +18,7 @@ from archsim.lab.validate.silicon.sets import PREDICTED
 from archsim.report.run.run_sentences import sentences
 
 ROOT = Path(__file__).resolve().parents[2]
+HEAD = "set,case,predicted_us,command,not_run\n"
 
 TWO = """\
 schema: archsim.workload/1
@@ -125,15 +126,17 @@ def test_the_macs_of_a_byte_differ_by_four_times_at_most() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["set,case\na,b\n", "set,case,predicted_us\na,b,many\n", "set,case,predicted_us\na,b,nan\n",
-     "set,case,predicted_us\na,b,0\n", "set,case,predicted_us\na\n", f"set,case,predicted_us\na,{'b' * 200_000},1\n"],
-    ids=["column", "word", "nan", "zero", "short", "long"],
+    ("text", "said"),
+    [
+        ("set,case\na,b\n", "predicted_us"), (HEAD + "a,b,many,,\n", "many"), (HEAD + "a,b,nan,,\n", "nan"),
+        (HEAD + "a,b,0,,\n", "found '0'"), (HEAD + f"a,{'b' * 200_000},1,,\n", "field larger"),
+    ],
+    ids=["column", "word", "nan", "zero", "long"],
 )  # fmt: skip
-def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / PREDICTED
     path.write_text(text)
-    with pytest.raises(ConfigError, match="silicon.csv: .*archsim validate silicon --out DIR writes it"):
+    with pytest.raises(ConfigError, match=f"silicon.csv: .*{said}.*archsim validate silicon --out DIR writes it"):
         predicted_rows(path)
 
 

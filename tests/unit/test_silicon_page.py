@@ -16,6 +16,7 @@ from archsim.lab.validate.silicon import causes, suite
 from archsim.lab.validate.silicon.measured_chip import on_chip
 from archsim.lab.validate.silicon.sets import PREDICTED
 from archsim.report.charts import residuals
+from archsim.report.charts.power import COLOURS
 from archsim.report.checks import silicon, silicon_page
 from archsim.report.kit import part_page
 from archsim.report.kit.svg import NARROW
@@ -60,16 +61,21 @@ def test_the_worst_rows_have_what_bounds_their_runs(found: Mapping[str, Any], re
     worst = silicon.worst(found)
     errors = [abs(row[4]) for row in worst.rows]
     assert errors == sorted(errors, reverse=True) and len(errors) == 3
-    assert worst.columns[-1].head == "bound by" and worst.rows[0][-1] == "DRAM" and worst.rows[-1][-1] == "–"
+    assert worst.columns[-1].head == "bound by" and [row[-1] for row in worst.rows] == ["launch", "DRAM", "–"]
+
+
+def test_a_row_of_which_most_lies_between_kernels_is_bound_by_its_launch(result: suite.SiliconResult) -> None:
+    """The prediction has what lies between kernels, which the first run has not."""
     score = result.sets[0]
-    told = causes.bound_by(on_chip(score.measured), score.rows[2])
-    assert told == score.rows[2].bound_by == "dram"
+    on, row = on_chip(score.measured), score.rows[2]
+    assert causes.bound_by(causes.AskedRow(on, row)) == row.bound_by == "launch"
+    assert causes.bound_by(causes.AskedRow(on, replace(row, time_us=row.time_us / 4))) == "dram"
 
 
 def test_rows_of_very_many_commands_stay_without(result: suite.SiliconResult, monkeypatch: pytest.MonkeyPatch) -> None:
     score = result.sets[0]
     monkeypatch.setattr(causes, "MOST_COMMANDS", 1)
-    assert causes.bound_by(on_chip(score.measured), score.rows[0]) == ""
+    assert causes.bound_by(causes.AskedRow(on_chip(score.measured), score.rows[0])) == ""
     bare = {**result.to_store(), "rows": [{**row, "bound_by": ""} for row in result.to_store()["rows"]]}
     assert "bound by" not in [column.head for column in silicon.worst(bare).columns]
 
@@ -78,7 +84,7 @@ def test_the_page_says_how_many_rows_are_near_and_which_sets_rooflines_beat(foun
     said = silicon_page.says(found)
     near = sum(abs(row["error_pct"]) <= 10 for row in found["rows"] if not row["not_run"])
     assert said[0] == f"Of 3 rows that were run, {near} are within 10 % of what was measured."
-    assert said[-1] == "5 rows could not be run."
+    assert said[-1] == "5 rows without a prediction, for the reasons below."
     figures = {"mape_pct": 5.0, "roofline_pct": 20.0, "fitted_roofline_pct": 6.0, "rows": 3, "rows_of_set": 3}
     beaten = {**figures, "mape_pct": 7.0}
     judged = {**found, "sets": {"good": figures, "bad": beaten, "none": {**beaten, "fitted_roofline_pct": None}}}
@@ -95,10 +101,10 @@ def test_charts_have_a_dot_for_each_row_in_the_colour_of_its_chip() -> None:
     drawn = residuals.against(rows)
     assert drawn.count('class="dot"') == 4 and drawn.count('r="3"') == 4
     assert "s, 1: measured 10.00 µs, predicted 11.00 µs (+10.0 %)" in drawn
-    assert ">b<" in drawn and drawn.count(f'fill="{residuals.COLOURS[0]}"') == 3  # two dots and the legend
+    assert ">b<" in drawn and drawn.count(f'fill="{COLOURS[0]}"') == 3  # two dots and the legend
     along = residuals.along(rows, "bytes", "bytes moved", NARROW)
     assert along.count('class="dot"') == 3 and ">bytes moved<" in along  # one has none
-    assert f'fill="{residuals.COLOURS[2]}"' in along and "<title>s, 1" not in along
+    assert f'fill="{COLOURS[2]}"' in along and "<title>s, 1" not in along
     assert residuals.against([]) == residuals.along([], "bytes", "") == ""
     assert residuals.along([{**rows[0], "bytes": 0}], "bytes", "") == ""
 
@@ -117,7 +123,7 @@ def test_pages_are_made_again_from_the_stored_numbers(found: Mapping[str, Any], 
     assert {path.name for path in rebuilt(tmp_path)} == {"report.html", "report.md"}
     assert {path.name: path.read_bytes() for path in paths} == before
     page = before["report.html"].decode()
-    assert page.count("<svg") == 6 and "What could not be run" in page and "no chip &#39;tpu_v9&#39;" in page
+    assert page.count("<svg") == 6 and "Rows without a prediction" in page and "no chip &#39;tpu_v9&#39;" in page
 
 
 def test_pages_do_not_replace_those_of_another_result(tmp_path: Path) -> None:
@@ -149,3 +155,21 @@ def test_the_stored_predictions_make_the_same_outcome(
     fewer = suite.stored(tmp_path).to_json()["sets"]
     assert fewer["mine"]["rows"] == 2 and fewer["mine"]["not_run"][suite.NOT_PREDICTED] == 1
     assert "gemm: no size 'n'; needed m, k, n" in fewer["mine"]["not_run"]
+    head = table.splitlines()[0]
+    (tmp_path / PREDICTED).write_text(f"{head}\nmine,one,3.672,,,,\n")
+    assert suite.stored(tmp_path).to_json()["sets"]["mine"]["rows"] == 0  # neither a time nor a reason
+
+
+def test_ticks_of_near_sizes_differ() -> None:
+    row = {"chip": "a", "set": "s", "case": "c", "time_us": 1.0, "predicted_us": 1.1}
+    drawn = residuals.along([{**row, "bytes": size} for size in (2.0e6, 3.0e6, 4.1e6)], "bytes", "b")
+    assert ">2.5e6<" in drawn and ">3e6<" in drawn
+    assert ">0.8<" in drawn and ">1.25<" in drawn
+
+
+@pytest.mark.parametrize("key", ["time_us", "predicted_us", "bytes"])
+def test_damaged_numbers_are_refused(found: Mapping[str, Any], tmp_path: Path, key: str) -> None:
+    rows = [{**row, key: 0} if not row["not_run"] else row for row in found["rows"]]
+    (tmp_path / "silicon.json").write_text(json.dumps({**found, "rows": rows}))
+    with pytest.raises(ConfigError, match="damaged .rows: found a time or a size that is not above 0"):
+        rebuilt(tmp_path)

@@ -302,6 +302,9 @@ def test_exit_codes_and_files_of_the_command(tmp_path: Path, capsys: pytest.Capt
 
     reference(tmp_path, HEADER + SMALL + "=1,attention,bf16,s=128,5,0,x\n")
     assert ended("--out", str(tmp_path / "out"))[0] == 0
+    left = {path.name for path in (tmp_path / "out").iterdir()}
+    assert left == {"silicon.json", "silicon.csv", "report.html", "report.md"}
+    assert json.loads((tmp_path / "out" / "silicon.json").read_text())["rows"][0]["bound_by"]
     with (tmp_path / "out" / "silicon.csv").open(newline="") as file:
         small, attention = csv.DictReader(file)
     assert (small["case"], attention["case"], attention["predicted_us"]) == ("small", "'=1", "")

@@ -109,9 +109,14 @@ def estimated(job: Job) -> dict[str, Any]:
     }
 
 
+_OF_RUNS = ("schedule", "bands")  # sections that say what was simulated
+
+
 def simulated(key: str) -> bool:
     """Whether a number of a summary is known by simulation alone, so that an estimate has none."""
     section = key.partition(".")[0]
+    if section in _OF_RUNS:
+        return True
     return key in FIGURES.simulated or (section in GROUPS and GROUPS[section].simulated and section != key)
 
 

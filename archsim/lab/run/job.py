@@ -14,7 +14,7 @@ from archsim.ir.activity import to_cycles
 from archsim.ir.check.mapping import check_mapping
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.program import Program
-from archsim.ir.result_parts import IN_TURN, LAYERS, PLATFORM, RunOptions
+from archsim.ir.result_parts import BEST, IN_TURN, LAYERS, PLATFORM, RunOptions
 from archsim.ir.workload import Workload
 from archsim.lab.kit import options
 from archsim.lab.kit.gc_pause import collect_stopped, uncollected
@@ -41,7 +41,7 @@ Progress = Callable[[str], None]
 ASM = ".asm"
 _MOST_KEPT = 0.5  # of the layers, where equal blocks are left out without being asked for
 _LEAST_LEFT_OUT = 10**9  # multiply-accumulates
-_NETTED = ("layers", "best")  # schedules of which what other objectives find is simulated too
+_NETTED = (LAYERS, BEST)  # schedules of which what other objectives find is simulated too
 FLAGS = {"parameters": "parameter"}  # of fields whose option is called otherwise
 
 
@@ -87,7 +87,7 @@ class Job:
     refine: int = 0
     workers: int = 1
     search: str = "exhaustive"
-    schedule: str = "best"
+    schedule: str = BEST
     net: bool = False
     kept: str = ""
 

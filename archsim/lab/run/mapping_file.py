@@ -14,13 +14,13 @@ from pathlib import Path
 from archsim.base import writable
 from archsim.base.errors import ConfigError, MappingError, nearest
 from archsim.ir.mapping import MappingFile, ModelMapping
+from archsim.ir.result_parts import BEST
 from archsim.ir.workload import Workload
 from archsim.lab.kit.text import read_text
 from archsim.spec.architecture import Architecture
 from mapper.options import Given
 from mapper.policies import catalogue
 
-USUAL = "best"  # what a schedule is unless it is asked for
 YAML, TEXT = (".yaml", ".yml"), (".txt",)
 
 
@@ -75,7 +75,7 @@ class PinnedMapping:
         if stated and stated not in known:
             allowed = f"allowed {', '.join(known)}{nearest(stated, known)}"
             raise ConfigError(f"{self._place('schedule')}found '{stated}'; {allowed}")
-        if stated and schedule != USUAL and asked != stated:
+        if stated and schedule != BEST and asked != stated:
             raise ConfigError(f"{self._place('schedule')}found '{stated}' beside --schedule {schedule}")
         return stated or asked
 

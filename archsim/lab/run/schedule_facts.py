@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.result import Result
-from archsim.ir.result_parts import BEST, LAYERS, PLATFORM, Net, ScheduleFacts
+from archsim.ir.result_parts import BEST, LAYERS, PLATFORM, STATED, Net, ScheduleFacts
 from archsim.lab.run.job import BuiltJob, Job
 from archsim.spec.architecture import Architecture
 from mapper.policies import catalogue
@@ -21,7 +21,7 @@ def schedule_facts(job: Job, built: BuiltJob) -> ScheduleFacts | None:
     alone = sum(layer.kind != "host" for layer in mapping.layers) - grouped
     groups = alone + len(mapping.groups)
     return {
-        "policy": mapping.schedule or (LAYERS if job.schedule == LAYERS else BEST),
+        "policy": mapping.schedule or _free(job),
         "kernels": _kernels(built.architecture, mapping, groups),
         "groups": groups,
         "fused_groups": len(mapping.groups),
@@ -31,16 +31,24 @@ def schedule_facts(job: Job, built: BuiltJob) -> ScheduleFacts | None:
 def netted(result: Result, net: Net) -> Result:
     """A result with what the net found; the cycles of both schedules where it has simulated the platform's as well."""
     tried = net["tried"]
-    if PLATFORM in tried and net["kept"] in tried:
+    if PLATFORM in tried:
         result = side_by_side(result, tried[net["kept"]]["cycles"], tried[PLATFORM]["cycles"])
     return replace(result, net=net)
 
 
 def side_by_side(result: Result, best: int, platform: int) -> Result:
-    """A result with the cycles of the best schedule and of the platform's."""
-    if result.schedule is None:
+    """A result with the cycles of the best schedule and of the platform's; as it is where something else than latency
+    was searched for, since the best is then not the one of fewest cycles."""
+    if result.schedule is None or result.provenance["options"]["objective"] != "latency":
         return result
     return replace(result, schedule={**result.schedule, "cycles_best": best, "cycles_platform": platform})
+
+
+def _free(job: Job) -> str:
+    """What a schedule without a policy is made by."""
+    if job.mapping is not None:
+        return STATED
+    return LAYERS if job.schedule == LAYERS else BEST
 
 
 def _kernels(architecture: Architecture, mapping: ModelMapping, groups: int) -> int:

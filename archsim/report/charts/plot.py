@@ -69,9 +69,10 @@ class PlotBox(NamedTuple):
 class PlotScale:
     """Values to places between two ends, with round ticks."""
 
-    def __init__(self, values: Sequence[float], first: float, last: float) -> None:
+    def __init__(self, values: Sequence[float], first: float, last: float, *, is_log: bool = False) -> None:
+        """``is_log``: logarithmic however near the ends are."""
         low, high = min(values), max(values)
-        self.is_log = low > 0 and high / low >= DECADE
+        self.is_log = is_log or (low > 0 and high / low >= DECADE)
         self._first, self._last = first, last
         if self.is_log:
             self._low, self._high = log10(low) - 0.05, log10(high) + 0.05

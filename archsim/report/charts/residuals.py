@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from archsim.report.charts.plot import PlotBox, PlotScale
+from archsim.report.charts.power import colours
 from archsim.report.kit import svg
 from archsim.report.kit.svg import DrawingFrame
 
 LEFT, RIGHT, TOP, BOTTOM = 76.0, 1090.0, 16.0, 352.0
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#7A6BA8", "#8A8D3C")
 LINE, LETTER = 18.0, 6.4  # of the legend
-RATIOS = (0.1, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0, 10.0)  # predicted by measured, along the upright axis
+RATIOS = (0.1, 0.2, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 5.0, 10.0)  # predicted by measured, along the upright axis
 _FURTHEST = 10.0  # beyond which a dot stands at the edge
 
 ScoredRow = Mapping[str, Any]  # chip, set, case, time_us, predicted_us and what a chart goes along
@@ -50,7 +50,7 @@ def along(rows: Sequence[ScoredRow], key: str, name: str, frame: DrawingFrame = 
     ratios = [min(max(row["predicted_us"] / row["time_us"], 1 / _FURTHEST), _FURTHEST) for row in shown]
     around = [*ratios, 0.7, 1 / 0.7]
     across = PlotScale([row[key] for row in shown], box.left, box.right)
-    up = PlotScale(around, box.bottom, box.top)
+    up = PlotScale(around, box.bottom, box.top, is_log=True)
     ticks = [ratio for ratio in RATIOS if min(around) <= ratio <= max(around)]
     drawn = [box.across(across.ticks(), across.at, _told), box.up(ticks, up.at, _told)]
     drawn.append(svg.line(box.left, up.at(1.0), box.right, up.at(1.0), css="roof"))
@@ -60,17 +60,16 @@ def along(rows: Sequence[ScoredRow], key: str, name: str, frame: DrawingFrame = 
 
 def _colours(rows: Sequence[ScoredRow]) -> dict[str, str]:
     """The colour of each chip, the same in all charts of the same rows."""
-    chips = dict.fromkeys(row["chip"] for row in rows)
-    return {chip: COLOURS[at % len(COLOURS)] for at, chip in enumerate(chips)}
+    return colours(list(dict.fromkeys(row["chip"] for row in rows)))
 
 
 def _picture(
-    box: PlotBox, dots: Sequence[_Dot], names: tuple[str, str], drawn: list[str], colours: Mapping[str, str]
+    box: PlotBox, dots: Sequence[_Dot], names: tuple[str, str], drawn: list[str], chips: Mapping[str, str]
 ) -> str:
-    drawn += [_drawn(dot, colours[dot.row["chip"]], box.frame) for dot in dots]
+    drawn += [_drawn(dot, chips[dot.row["chip"]], box.frame) for dot in dots]
     drawn.append(box.names(*names))
     shown = {dot.row["chip"] for dot in dots}
-    legend, height = _legend({chip: colour for chip, colour in colours.items() if chip in shown}, box)
+    legend, height = _legend({chip: colour for chip, colour in chips.items() if chip in shown}, box)
     return svg.picture(box.height + height, f"{names[1]} over {names[0]}", [*drawn, *legend], box.frame)
 
 
@@ -82,10 +81,10 @@ def _drawn(dot: _Dot, colour: str, frame: DrawingFrame) -> str:
     return svg.tag("circle", mark, cx=dot.across, cy=dot.up, r=3.0, fill=colour, fill_opacity=0.6, class_="dot")
 
 
-def _legend(colours: Mapping[str, str], box: PlotBox) -> tuple[list[str], float]:
+def _legend(chips: Mapping[str, str], box: PlotBox) -> tuple[list[str], float]:
     """The name of every chip in its colour, in as many lines as they need; and their height."""
     drawn, x, y = [], 0.0, box.height + LINE
-    for name, colour in colours.items():
+    for name, colour in chips.items():
         wide = 18 + LETTER * len(name)
         if x and x + wide > box.frame.width:
             x, y = 0.0, y + LINE
@@ -95,4 +94,4 @@ def _legend(colours: Mapping[str, str], box: PlotBox) -> tuple[list[str], float]
 
 
 def _told(value: float) -> str:
-    return f"{value:,g}" if value < 1e6 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
+    return f"{value:,g}" if value < 1e6 else f"{value:.3g}".replace("e+0", "e").replace("e+", "e")

@@ -20,6 +20,8 @@ NEAR = 10.0  # percent
 
 def _page(found: silicon.StoredSilicon) -> ResultPage:
     rows = silicon.scored(found)
+    if any(row[key] <= 0 for row in rows for key in ("time_us", "predicted_us", "bytes")):
+        raise ValueError("rows: found a time or a size that is not above 0")
     sections = [PageSection(silicon.sets(found), _charts(rows, found["sets"]))]
     sections += [PageSection(made) for made in (silicon.worst(found), silicon.not_run(found)) if made.rows]
     shipped = "as shipped" if found["calibrate"] == "shipped" else "left out"
@@ -44,7 +46,7 @@ def says(found: silicon.StoredSilicon) -> list[str]:
         below = f"Sets below both rooflines: {len(judged) - len(above)} of {len(judged)}"
         said.append(f"{below}; not {', '.join(above)}." if above else f"{below}.")
     left = sum(one["rows_of_set"] - one["rows"] for one in sets.values())
-    return [*said, f"{counted(left, 'row')} could not be run."] if left else said
+    return [*said, f"{counted(left, 'row')} without a prediction, for the reasons below."] if left else said
 
 
 def _is_below(one: Mapping[str, Any]) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from archsim.base.errors import ArchsimError
 from archsim.base.progress import each
@@ -23,6 +23,9 @@ from archsim.lab.validate.silicon.sets import SiliconRow
 from archsim.repetition import repeat
 from archsim.spec.architecture import Architecture
 from archsim.spec.peaks import dram_bytes_per_s
+
+Asked = TypeVar("Asked")
+Found = TypeVar("Found")
 
 US_PER_S = 10**6
 WARM = 1  # runs before the one that is measured
@@ -102,14 +105,18 @@ def predicted(on: SetOnChip, row: SiliconRow) -> SiliconPrediction:
 
 def each_predicted(on: SetOnChip, rows: Sequence[SiliconRow], jobs: int, name: str) -> tuple[SiliconPrediction, ...]:
     """All rows in their order, in so many processes; ``name``: of the set, for people."""
-    predict = partial(predicted, on)
+    return in_processes(partial(predicted, on), rows, jobs, name)
+
+
+def in_processes(work: Callable[[Asked], Found], asked: Sequence[Asked], jobs: int, name: str) -> tuple[Found, ...]:
+    """What ``work`` makes of all rows, in their order, in so many processes; ``name``: of what is done, for people."""
     if jobs == 1:
-        return tuple(map(predict, each(list(rows), name, "rows")))
+        return tuple(map(work, each(list(asked), name, "rows")))
     from multiprocessing import get_context
 
     with get_context("spawn").Pool(jobs) as pool:
-        done = pool.imap(predict, rows)
-        return tuple(next(done) for _ in each(list(rows), name, "rows"))
+        done = pool.imap(work, asked)
+        return tuple(next(done) for _ in each(list(asked), name, "rows"))
 
 
 def least(on: SetOnChip, row: SiliconRow) -> BaselineRow | None:

@@ -20,9 +20,9 @@ from archsim.lab.validate.silicon.measured_chip import SetOnChip, on_chip
 from archsim.lab.validate.silicon.predict import SiliconPrediction, each_predicted, job_of, least, least_work
 from archsim.lab.validate.silicon.predicted_file import PredictedRow, predicted_rows
 from archsim.lab.validate.silicon.sets import PREDICTED, SiliconRow, SiliconSet, read
+from archsim.report.checks.silicon_page import KIND
 
 NAME = "silicon"
-SCHEMA = "archsim.silicon/1"
 CALIBRATE = ("shipped", "none")
 NOT_PREDICTED = "not predicted yet"
 
@@ -101,7 +101,7 @@ class SiliconResult:
         """All of it as plain JSON types, which the pages are made of: that object, and every row with the least that it
         does and moves and what it is bound by."""
         rows = [{**told, **more} for told, more in zip(self.rows(), self._more(), strict=True)]
-        return {"schema": SCHEMA, **self.to_json(), "rows": rows}
+        return {"schema": KIND.schema, **self.to_json(), "rows": rows}
 
     def _more(self) -> Iterable[dict[str, Any]]:
         for score in self.sets:
@@ -154,7 +154,7 @@ def _stored(on: SetOnChip, row: SiliconRow, known: PredictedRow | None) -> Silic
         job_of(on, row)
     except ArchsimError as error:
         return SiliconPrediction(row, reason=str(error))
-    return SiliconPrediction(row, reason=known.reason if known is not None else NOT_PREDICTED)
+    return SiliconPrediction(row, reason=(known.reason if known is not None else "") or NOT_PREDICTED)
 
 
 def _scored(measured: SiliconSet, calibrated: bool, jobs: int) -> SetScore:
