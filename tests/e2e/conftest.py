@@ -1,13 +1,17 @@
-"""Fixtures of tests that act as users do: a small chip, a small model, the command line."""
+"""Fixtures of tests that act as users do: a small chip, a small model, the command line, a study's notebook."""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.tools.commands import COMMAND, GOLDEN, Archsim, cache_of_its_own, environment
+
+if TYPE_CHECKING:
+    from tests.tools.studies import Tables
 
 
 @pytest.fixture
@@ -49,3 +53,13 @@ def archsim(tmp_path: Path, cache: Path) -> Archsim:
         return done
 
     return call
+
+
+@pytest.fixture(scope="module")
+def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """What the ``NOTEBOOK`` of a test file leaves at its small size, run in an empty directory; ``SETTINGS`` of the
+    file, if it has any, are further ones of the notebook."""
+    from tests.tools.studies import small  # what runs notebooks takes long to load
+
+    settings = getattr(request.module, "SETTINGS", {})
+    return small(request.module.NOTEBOOK, tmp_path_factory.mktemp("study"), **settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tools.commands import ROOT
-from tests.tools.studies import Tables, plots, small, stored
+from tests.tools.studies import Tables, plots, stored
 
 NOTEBOOK = ROOT / "studies" / "dataflow_choice.ipynb"
 MOST_BYTES = 400_000
@@ -23,12 +23,6 @@ LOSSES = (
 )
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """What the notebook leaves at its small size, run in an empty directory."""
-    return small(NOTEBOOK, tmp_path_factory.mktemp("study"))
 
 
 def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:

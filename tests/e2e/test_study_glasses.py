@@ -7,18 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.tools.commands import ROOT
-from tests.tools.studies import Tables, small, stored
+from tests.tools.studies import Tables, stored
 
 NOTEBOOK = ROOT / "studies" / "ar_glasses_power_budget.ipynb"
 MOST_BYTES = 300_000
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """What the notebook leaves at its small size, run in an empty directory."""
-    return small(NOTEBOOK, tmp_path_factory.mktemp("study"))
 
 
 def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:

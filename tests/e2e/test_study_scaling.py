@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.tools.commands import ROOT
-from tests.tools.studies import Tables, plots, small, stored
+from tests.tools.studies import Tables, plots, stored
 
 NOTEBOOK = ROOT / "studies" / "scaling_cores.ipynb"
 CHIP = ROOT / "studies" / "scaling_cores.yaml"
+SETTINGS = {"CHIP": str(CHIP)}
 MOST_BYTES = 300_000
 MODELS = ("cnn", "product")
 CORES = (1, 4, 16)
@@ -24,12 +25,6 @@ LOSSES = (
 )
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """What the notebook leaves at its small size, run in an empty directory."""
-    return small(NOTEBOOK, tmp_path_factory.mktemp("study"), CHIP=str(CHIP))
 
 
 def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:

@@ -7,19 +7,13 @@ import pytest
 from archsim.lab.validate.silicon import suite
 from archsim.lab.validate.suite import default_reference
 from tests.tools.commands import ROOT
-from tests.tools.studies import Tables, plots, small, stored
+from tests.tools.studies import Tables, plots, stored
 
 NOTEBOOK = ROOT / "studies" / "silicon.ipynb"
 MOST_BYTES = 250_000
 FIGURES = 2
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """What the notebook leaves at its small size, run in an empty directory."""
-    return small(NOTEBOOK, tmp_path_factory.mktemp("study"))
 
 
 def test_the_stored_notebook_is_small_and_ran_without_errors() -> None:

@@ -7,22 +7,17 @@ from itertools import pairwise
 import pytest
 
 from tests.tools.commands import ROOT
-from tests.tools.studies import Tables, plots, small, stored
+from tests.tools.studies import Tables, plots, stored
 
 NOTEBOOK = ROOT / "studies" / "sram_vs_bandwidth.ipynb"
 SWEEP = ROOT / "studies" / "sweeps" / "sram_vs_bandwidth.yaml"
+SETTINGS = {"SWEEP": str(SWEEP)}
 MOST_BYTES = 400_000
 FIGURES = 5
 SIZES, CHANNELS, ARRAYS = (0.125, 0.5, 2.0), (1, 2), ("16x16", "32x32")
 SLACK = 1.02  # arbitration, and mappings that are chosen by bounds
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    """What the notebook leaves at its small size, run in an empty directory."""
-    return small(NOTEBOOK, tmp_path_factory.mktemp("study"), SWEEP=str(SWEEP))
 
 
 def at(tables: Tables, array: str, channels: int, mib: float) -> dict[str, float]:

@@ -16,9 +16,9 @@ from archsim.lab.run.job import Job
 from archsim.lab.run.run import execute
 from archsim.report.run.run_sentences import sentences
 from archsim.spec.load import load
+from tests.tools.commands import ROOT
 from tests.unit.fixtures_onnx import random, write_nodes
 
-ROOT = Path(__file__).resolve().parents[2]
 GPU = {"platform": "llmcompass"}
 LAYERS = """\
 schema: archsim.workload/1

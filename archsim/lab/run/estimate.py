@@ -35,6 +35,8 @@ from mapper.cost.chip_rates import ChipCosts
 if TYPE_CHECKING:
     from mapper.analytic.estimate import Estimate
 
+_OF_RUNS = ("schedule", "bands")  # sections of a summary that say what was simulated
+
 
 @dataclass(frozen=True)
 class ExpectedActivity:
@@ -107,9 +109,6 @@ def estimated(job: Job) -> dict[str, Any]:
         "energy_breakdown_j": energy.by_part_j(),
         "time_breakdown": {},
     }
-
-
-_OF_RUNS = ("schedule", "bands")  # sections that say what was simulated
 
 
 def simulated(key: str) -> bool:

@@ -1,4 +1,4 @@
-"""The suite silicon as tables: a row for each set, the worst rows with what bounds them, and what could not be run."""
+"""The suite silicon as tables: a row for each set, the worst rows with what bounds them, rows without a prediction."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _cause(key: str) -> str:
 
 
 def to_table(found: StoredSilicon, width: int | None) -> str:
-    """Both tables, and why sets and rows could not be run."""
+    """Both tables, and why sets and rows have no prediction."""
     lines = [line for made in (sets(found), worst(found)) if made.rows for line in table_terminal.text(made, width)]
     lines += [f"{name}: {number} rows not run: {reason}" for name, number, reason in not_run(found).rows]
     return "\n".join(lines)

@@ -1,5 +1,5 @@
 """report.html and report.md of the suite silicon: predicted against measured, errors by size and intensity, the rows
-that are furthest off with what bounds them, and what could not be run."""
+that are furthest off with what bounds them, and rows without a prediction."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ MOST_EXACT_BYTES = 1 << 30  # of operands and results, up to which the DRAM is s
 @dataclass(frozen=True, slots=True)
 class SiliconPrediction:
     """A row with what was predicted, in microseconds, and ``command``, which prints it; ``reason`` why it could not be
-    run, '' where it was. ``bound_by``: the largest cause on the critical path of a first run, '' where nobody asked."""
+    run, '' where it was. ``bound_by``: the cause that it is bound by (``causes``), '' where nobody asked."""
 
     row: SiliconRow
     command: str = ""
