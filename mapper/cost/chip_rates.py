@@ -24,6 +24,7 @@ from archsim.spec.part import Part
 from mapper.cost.grid import Reals
 from mapper.problem.array_axes import array_shape
 from mapper.problem.problem import nest_of
+from mapper.problem.results_format import DRAIN
 
 FOLDED = 512  # nests on arrays that are remembered
 STREAMS = ("a", "b", "acc_read", "acc_write")
@@ -195,9 +196,6 @@ class ChipCosts:
     def scale(self, part: Part) -> float:
         """Cycles of the part's clock in one reference cycle."""
         return part.clock_hz / self.architecture.clock_hz
-
-
-DRAIN = Function("requantise")
 
 
 def fold_function(chip: ChipCosts, layer: Layer, array: Array, dtypes: Mapping[str, str]) -> FoldFunction:

@@ -12,8 +12,7 @@ from mapper.cost.chip_rates import ChipCosts, LaneWork
 from mapper.cost.grid import Flow, Reals
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import Problem
-
-CONVERT = "convert"  # the function of their commands
+from mapper.problem.results_format import CONVERT
 
 
 class Conversions(NamedTuple):

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from archsim.ir.functions import Function
 from archsim.ir.program import Command, Token
-from mapper.cost.conversions import CONVERT
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item
 from mapper.lower.moves import part_extents
 from mapper.problem.operands import OperandPlan
+from mapper.problem.results_format import CONVERT
 
 
 def conversions(frame: Frame) -> Iterator[Item]:

@@ -17,12 +17,18 @@ def prefetched(problem: Problem, share: Fraction | None) -> frozenset[str]:
         return frozenset()
     found: list[str] = []
     left = {level: room * share for level, room in problem.capacity.items()}
-    for plan in sorted(problem.operands, key=lambda plan: (-whole_bytes(problem, plan), plan.name)):
-        size = whole_bytes(problem, plan)
-        if _comes_in(plan) and size <= left[plan.level]:
-            found.append(plan.name)
-            left[plan.level] -= size
+    held = {plan.name: _held_bytes(problem, plan) for plan in problem.operands if _comes_in(plan)}
+    for name in sorted(held, key=lambda name: (-held[name], name)):
+        level = problem.operand(name).level
+        if held[name] <= left[level]:
+            found.append(name)
+            left[level] -= held[name]
     return frozenset(found)
+
+
+def _held_bytes(problem: Problem, plan: OperandPlan) -> int:
+    """Bytes of a whole operand where it is multiplied, with those of the tiles that it is made of."""
+    return sum(whole_bytes(problem, part) for part in (plan, *map(problem.operand, plan.made_of)))
 
 
 def whole_bytes(problem: Problem, plan: OperandPlan) -> int:
@@ -32,6 +38,6 @@ def whole_bytes(problem: Problem, plan: OperandPlan) -> int:
 
 
 def _comes_in(plan: OperandPlan) -> bool:
-    """Whether tiles of it are brought to the unit."""
-    made_here = plan.operand in (OUT, ACC, BIAS, ADDEND) or plan.made_of or plan.follows
+    """Whether tiles of it are brought to the unit, as it reads them or as it is stored."""
+    made_here = plan.operand in (OUT, ACC, BIAS, ADDEND) or (plan.follows and not plan.made_of)
     return plan.buffered and not (plan.resident or plan.is_stage or made_here)

@@ -23,6 +23,7 @@ from mapper.problem.geometry import components, slot_sizes
 from mapper.problem.looked_up import inside_rows
 from mapper.problem.operands import ACC, ADDEND, BIAS, FINISHED, OUT, OperandPlan, accumulator, plans
 from mapper.problem.packed import riding
+from mapper.problem.results_format import finished
 from mapper.problem.strides import block_bytes
 
 GROUPS = ("B", "M", "N", "K")
@@ -294,6 +295,8 @@ def build(
     if layer.kind == "matmul":
         pair = engine_pair(layer, workload, architecture, dtypes) if engine == "array" else ("int", "int")
         operands.append(accumulator(operands[-1], architecture, dtypes, engine, pair))
+    if engine == "array":
+        layer = finished(layer, chains[-1][0].dtype, architecture.arrays[0])
     operands += [stage for chain in chains for stage in chain[1:]]
     dims = dict(layer.dims)
     return Problem(

@@ -42,9 +42,9 @@ def built(model: str = "gemm", chip: str = CHIP, schedule: str = "platform", **p
 
 
 def kept_first(mapping: LayerMapping) -> set[str]:
-    """Operands whose tiles are kept above all loops."""
-    begun = next((index for index, node in enumerate(mapping.nodes) if isinstance(node, Loop)), len(mapping.nodes))
-    return {node.operand for node in mapping.nodes[:begun] if isinstance(node, Keep)}
+    """Operands whose tiles are kept above all loops in time."""
+    timed = [index for index, node in enumerate(mapping.nodes) if isinstance(node, Loop) and not node.axis]
+    return {node.operand for node in mapping.nodes[: min(timed, default=None)] if isinstance(node, Keep)}
 
 
 def mapping_of(found: BuiltJob) -> LayerMapping:
@@ -99,6 +99,25 @@ def test_what_is_prefetched_fills_the_share_that_the_platform_states() -> None:
     assert prefetched(problem, Fraction(sizes["a"], room)) == {"a"}
     assert prefetched(problem, Fraction(sizes["a"] - 1, room)) == {"b"}
     assert prefetched(problem, Fraction(sizes["a"] + sizes["b"], room)) == {"a", "b"}
+
+
+def test_operands_that_are_converted_are_prefetched_with_what_they_are_made_of() -> None:
+    """They come in as they are stored and are made whole before the product: both lie there, of a core's half."""
+    sizes = {"m": 256, "n": 512, "k": 1024}
+    job = Job("gemm", "tpu_v4", parameters=sizes, schedule="platform", dtype="fp16")
+    found = build(job)
+    assert kept_first(mapping_of(found)) >= {"a", "b"}
+    rings = {ring.name.partition("[")[0]: (ring.slot_bytes, ring.slots, ring.dtype) for ring in found.program.rings}
+    assert rings["gemm@a@stored"] == (2 * 128 * 1024, 1, "fp16")
+    assert rings["gemm@a"] == (4 * 128 * 1024, 1, "fp32")
+    chip = load("tpu_v4")
+    dtypes = resolve_dtypes(chip, dict.fromkeys(("inputs", "weights", "outputs"), "fp16"))
+    layers = Layers(load_model("gemm", parameters=sizes), chip, dtypes, Options(policy="xla"))
+    problem = layers.problem(0, layers.residency(frozenset()), "array")
+    room = problem.capacity["vmem"]
+    assert prefetched(problem, Fraction(6 * 1024 * 512, room)) == {"b"}
+    assert prefetched(problem, Fraction(6 * 1024 * 512 - 1, room)) == {"a"}
+    assert prefetched(problem, Fraction(6 * 1024 * (256 + 512), room)) == {"a", "b"}
 
 
 def test_a_mapping_that_breaks_the_policy_is_told() -> None:

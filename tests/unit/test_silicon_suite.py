@@ -6,6 +6,7 @@ import csv
 import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def test_what_cannot_be_run_is_counted_with_its_reason(tmp_path: Path) -> None:
     assert (found["rows"], found["rows_of_set"]) == (2, 4)
     assert found["not_run"] == {
         "no workload stands for the operator 'attention' yet; there are: gemm, conv, softmax, layernorm, gelu, "
-        "ffn_gated, ffn_erf": 1,
+        "ffn_gated, ffn_erf, input_layernorm, post_attention_layernorm, add, mlp_act": 1,
         "gemm: no size 'n'; needed m, k, n": 1,
     }
     errors = [100 * row.error for row in result.sets[0].scored]
@@ -86,6 +87,24 @@ def test_sizes_may_stand_in_a_row(tmp_path: Path) -> None:
     assert operators.operator_of(second).sizes(second) == {"rows": 16, "cols": 256}
     with pytest.raises(ModelError, match="gemm: found dims=32x64; allowed mxkxn"):
         operators.operator_of(third).sizes(third)
+
+
+def test_sizes_of_the_model_may_stand_in_a_row() -> None:
+    """An operator of a transformer has its own of them; a size that is cut over chips is that of one chip."""
+    model = {"tokens": 5, "hidden": 64, "ffn": 96, "tp": 4}
+    row = sets.SiliconRow("a", "mlp_act", "fp16", model, 1.0, "here")
+    assert operators.operator_of(row).sizes(row) == {"tokens": 5, "inner": 24}
+    for op in ("input_layernorm", "post_attention_layernorm", "add"):
+        norm = replace(row, op=op)
+        assert operators.operator_of(norm).sizes(norm) == {"rows": 5, "cols": 64}
+        assert predict.least_work(norm).bytes == (3 if op == "add" else 2) * 5 * 64 * 2
+    assert predict.least_work(row).bytes == 3 * 5 * 24 * 2
+    for bad, says in (({"tp": 5}, "found tp=5; allowed what divides ffn=96"), ({"tp": 0}, "found tp=0")):
+        wrong = replace(row, shape={**model, **bad})
+        with pytest.raises(ModelError, match=says):
+            operators.operator_of(wrong).sizes(wrong)
+    with pytest.raises(ModelError, match="no size 'hidden'; needed tokens, ffn, hidden, tp"):
+        operators.operator_of(row).sizes(replace(row, shape={"tokens": 5, "ffn": 96, "tp": 4}))
 
 
 def test_the_least_work_of_a_convolution() -> None:
@@ -201,7 +220,7 @@ def test_a_calibrated_key_without_a_neutral_value_is_refused(tmp_path: Path, key
 
 
 def test_rows_without_a_peak_are_left_out_of_the_rooflines_alone(tmp_path: Path) -> None:
-    """GELU needs no array; a product in a format that no array has is scored, and no roofline says anything of it."""
+    """GELU needs no array; fp8 is multiplied as bf16; a product in a format that nothing holds has no peak."""
     rows = HEADER + SMALL + "a,gelu,fp32,elements=4096,5,0,x\nb,gemm,fp8,m=32 k=64 n=64,5,0,x\n"
     found = suite.run(reference(tmp_path, rows))
     assert found.to_json()["sets"]["mine"]["rows"] == 3
@@ -210,7 +229,17 @@ def test_rows_without_a_peak_are_left_out_of_the_rooflines_alone(tmp_path: Path)
     small, gelu, fp8 = (predict.least(on, row.row) for row in found.sets[0].rows)
     assert small is not None and small.least_mac_us > 0
     assert gelu is not None and (gelu.least_mac_us, gelu.least_byte_us) == (0, pytest.approx(4096 * 8 / 1.6384e6))
-    assert fp8 is None
+    assert fp8 is not None and fp8.least_mac_us == small.least_mac_us
+    wide = first_set(reference(tmp_path, HEADER + "c,gemm,fp32,m=32 k=64 n=64,5,0,x\n")).rows[0]
+    assert predict.least(on, wide) is None
+
+
+def test_the_peak_of_a_format_that_the_vector_unit_converts_is_that_of_what_it_becomes(tmp_path: Path) -> None:
+    """TPU v4 multiplies fp16 as fp32, 131,072 products of 1.05 GHz in both cores."""
+    rows = HEADER + "a,gemm,fp16,m=1024 k=1024 n=1024,5,0,x\n"
+    measured = first_set(reference(tmp_path, rows, chip="tpu_v4", platform="xla"))
+    found = predict.least(on_chip(measured), measured.rows[0])
+    assert found is not None and found.least_mac_us == pytest.approx(1024**3 / (131072 * 1050))
 
 
 @pytest.mark.parametrize(("rows", "at"), [(1, 0), (9, 8), (10, 8), (11, 9), (20, 17), (100, 89)])

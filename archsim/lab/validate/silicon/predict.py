@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from archsim.base.errors import ArchsimError
 from archsim.base.progress import each
 from archsim.base.units import PS_PER_S
+from archsim.facts.number_formats import element_format
 from archsim.ir.dtypes import size_bytes
 from archsim.ir.unroll import count_commands
 from archsim.lab.run.job import Job, build
@@ -23,6 +24,7 @@ from archsim.lab.validate.silicon.sets import SiliconRow
 from archsim.repetition import repeat
 from archsim.spec.architecture import Architecture
 from archsim.spec.peaks import dram_bytes_per_s
+from mapper.problem.formats import lanes_of, pair_of
 
 Asked = TypeVar("Asked")
 Found = TypeVar("Found")
@@ -131,9 +133,12 @@ def least(on: SetOnChip, row: SiliconRow) -> BaselineRow | None:
 
 
 def _macs_per_s(chip: Architecture, dtype: str) -> Fraction:
-    """Of all arrays that have the format, at the chip's own clock, whatever a platform sustains."""
-    arrays = [array for array in (chip.base or chip).arrays if (dtype, dtype) in array.rates]
-    return sum((a.rows * a.cols * a.rate(dtype, dtype) * a.copies * a.clock_hz for a in arrays), Fraction(0))
+    """Of all arrays that have the format, or one that the vector unit makes of it, at the chip's own clock, whatever a
+    platform sustains."""
+    own, stored = chip.base or chip, element_format(dtype)
+    pairs = [(array, pair_of(array, lanes_of(own), stored, stored)) for array in own.arrays]
+    rates = (a.rows * a.cols * a.rate(*pair) * a.copies * a.clock_hz for a, pair in pairs if pair is not None)
+    return sum(rates, Fraction(0))
 
 
 def _bytes_per_s(chip: Architecture) -> Fraction | None:
