@@ -23,8 +23,8 @@ from archsim.spec.architecture import Architecture, Array, Vector
 from archsim.spec.part import Part
 from mapper.cost.grid import Reals
 from mapper.problem.array_axes import array_shape
+from mapper.problem.conversion import DRAIN
 from mapper.problem.problem import nest_of
-from mapper.problem.results_format import DRAIN
 
 FOLDED = 512  # nests on arrays that are remembered
 STREAMS = ("a", "b", "acc_read", "acc_write")

@@ -10,9 +10,9 @@ import numpy as np
 from archsim.ir.functions import Function
 from mapper.cost.chip_rates import ChipCosts, LaneWork
 from mapper.cost.grid import Flow, Reals
+from mapper.problem.conversion import CONVERT
 from mapper.problem.operands import OperandPlan
 from mapper.problem.problem import Problem
-from mapper.problem.results_format import CONVERT
 
 
 class Conversions(NamedTuple):

@@ -13,8 +13,8 @@ from archsim.ir.program import Command, Token
 from mapper.lower.frame import Frame
 from mapper.lower.item import Item
 from mapper.lower.moves import part_extents
+from mapper.problem.conversion import CONVERT
 from mapper.problem.operands import OperandPlan
-from mapper.problem.results_format import CONVERT
 
 
 def conversions(frame: Frame) -> Iterator[Item]:

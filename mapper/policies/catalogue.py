@@ -20,7 +20,8 @@ from archsim.spec.architecture import Architecture
 class LayerRestriction:
     """What is left of all schedules of a layer; as it is by default it restricts nothing.
 
-    ``units``: names of the units that it may run on (any when empty). ``prefetch``: operands that come in are copied
+    ``units``: names of the units that it may run on (any when empty, or when none of them can run it, such as a vector
+    unit a product in a format that is converted for an array). ``prefetch``: operands that come in are copied
     whole before the layer's first product, the largest first, as far as they fit into this share of the memory that
     the unit reads; None: none has to be. ``tiles``: the tiles (m, n, k) that it may be cut into, of a product on an
     array its output rows, output columns and steps of its reduction, of other layers m outputs; any where there are

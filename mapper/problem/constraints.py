@@ -236,11 +236,17 @@ def _check_cuts(problem: Problem, rules: Rules) -> None:
             raise MappingError(f"{rules.place}: layer '{problem.layer.name}': '{name}' does not come in")
 
 
-def engines(layer: Layer, possible: list[str], rules: Rules, architecture: Architecture) -> list[str]:
-    """Those of the engines whose unit the rules allow; raises MappingError when none is."""
+def units_of(architecture: Architecture) -> dict[str, str]:
+    """The name of the unit of each engine that a chip has."""
     names = {"copy": architecture.dma.name}
     names |= {"array": architecture.arrays[0].name} if architecture.arrays else {}
     names |= {"vector": architecture.vectors[0].name} if architecture.vectors else {}
+    return names
+
+
+def engines(layer: Layer, possible: list[str], rules: Rules, architecture: Architecture) -> list[str]:
+    """Those of the engines whose unit the rules allow; raises MappingError when none is."""
+    names = units_of(architecture)
     units = [names[engine] for engine in possible if engine in names]
     found = [engine for engine in possible if names.get(engine) in (rules.units or ())]
     if not found:

@@ -27,8 +27,9 @@ def prefetched(problem: Problem, share: Fraction | None) -> frozenset[str]:
 
 
 def _held_bytes(problem: Problem, plan: OperandPlan) -> int:
-    """Bytes of a whole operand where it is multiplied, with those of the tiles that it is made of."""
-    return sum(whole_bytes(problem, part) for part in (plan, *map(problem.operand, plan.made_of)))
+    """Bytes of a whole operand where it is multiplied, with those of what it is made of that does not lie there."""
+    sources = [part for part in map(problem.operand, plan.made_of) if not part.resident]
+    return sum(whole_bytes(problem, part) for part in (plan, *sources))
 
 
 def whole_bytes(problem: Problem, plan: OperandPlan) -> int:
@@ -39,5 +40,6 @@ def whole_bytes(problem: Problem, plan: OperandPlan) -> int:
 
 def _comes_in(plan: OperandPlan) -> bool:
     """Whether tiles of it are brought to the unit, as it reads them or as it is stored."""
-    made_here = plan.operand in (OUT, ACC, BIAS, ADDEND) or (plan.follows and not plan.made_of)
-    return plan.buffered and not (plan.resident or plan.is_stage or made_here)
+    is_scale = plan.follows and not plan.made_of
+    is_other = plan.operand in (OUT, ACC, BIAS, ADDEND) or plan.is_stage or is_scale
+    return plan.buffered and not (plan.resident or is_other)

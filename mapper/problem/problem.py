@@ -18,12 +18,12 @@ from archsim.facts.dataflows import catalogue
 from archsim.facts.dataflows.fold import Nest, Window
 from archsim.ir.workload import Layer, Operand, Workload
 from archsim.spec.architecture import Architecture
+from mapper.problem.conversion import with_conversion
 from mapper.problem.formats import engine_pair
 from mapper.problem.geometry import components, slot_sizes
 from mapper.problem.looked_up import inside_rows
 from mapper.problem.operands import ACC, ADDEND, BIAS, FINISHED, OUT, OperandPlan, accumulator, plans
 from mapper.problem.packed import riding
-from mapper.problem.results_format import finished
 from mapper.problem.strides import block_bytes
 
 GROUPS = ("B", "M", "N", "K")
@@ -296,7 +296,7 @@ def build(
         pair = engine_pair(layer, workload, architecture, dtypes) if engine == "array" else ("int", "int")
         operands.append(accumulator(operands[-1], architecture, dtypes, engine, pair))
     if engine == "array":
-        layer = finished(layer, chains[-1][0].dtype, architecture.arrays[0])
+        layer = with_conversion(layer, chains[-1][0].dtype, architecture.arrays[0])
     operands += [stage for chain in chains for stage in chain[1:]]
     dims = dict(layer.dims)
     return Problem(

@@ -102,14 +102,20 @@ def test_what_is_prefetched_fills_the_share_that_the_platform_states() -> None:
 
 
 def test_operands_that_are_converted_are_prefetched_with_what_they_are_made_of() -> None:
-    """They come in as they are stored and are made whole before the product: both lie there, of a core's half."""
+    """They come in as they are stored and are made whole before the product: both forms lie there, of what a core has.
+    What fits is judged here for the whole layer."""
     sizes = {"m": 256, "n": 512, "k": 1024}
     job = Job("gemm", "tpu_v4", parameters=sizes, schedule="platform", dtype="fp16")
     found = build(job)
     assert kept_first(mapping_of(found)) >= {"a", "b"}
     rings = {ring.name.partition("[")[0]: (ring.slot_bytes, ring.slots, ring.dtype) for ring in found.program.rings}
-    assert rings["gemm@a@stored"] == (2 * 128 * 1024, 1, "fp16")
-    assert rings["gemm@a"] == (4 * 128 * 1024, 1, "fp32")
+    whole = {"a": 256 * 1024, "b": 512 * 1024}
+    halves = [name for name, count in whole.items() if rings[f"gemm@{name}@stored"] == (count, 1, "fp16")]
+    assert len(halves) == 1  # of the operand that moves with the dim which is spread over both cores
+    for name, count in whole.items():
+        elements = count // 2 if name in halves else count
+        assert rings[f"gemm@{name}@stored"] == (2 * elements, 1, "fp16")
+        assert rings[f"gemm@{name}"] == (4 * elements, 1, "fp32")
     chip = load("tpu_v4")
     dtypes = resolve_dtypes(chip, dict.fromkeys(("inputs", "weights", "outputs"), "fp16"))
     layers = Layers(load_model("gemm", parameters=sizes), chip, dtypes, Options(policy="xla"))
@@ -118,6 +124,14 @@ def test_operands_that_are_converted_are_prefetched_with_what_they_are_made_of()
     assert prefetched(problem, Fraction(6 * 1024 * 512, room)) == {"b"}
     assert prefetched(problem, Fraction(6 * 1024 * 512 - 1, room)) == {"a"}
     assert prefetched(problem, Fraction(6 * 1024 * (256 + 512), room)) == {"a", "b"}
+
+
+@pytest.mark.parametrize(("chip", "dtype"), [("tpu_v4", "fp16"), ("tpu_v6e", "fp8"), ("tpu_v6e", "w=int4/128:bf16")])
+def test_a_product_of_one_row_in_a_converted_format_runs_on_the_array(chip: str, dtype: str) -> None:
+    """The vector unit, which the policy takes for it, multiplies no such formats."""
+    job = Job("gemm", chip, parameters={"m": 1, "n": 512, "k": 512}, schedule="platform", dtype=dtype)
+    assert mapping_of(build(job)).unit == "mxu"
+    assert mapping_of(built(chip=chip, m=1, n=512, k=512)).unit == "vpu"
 
 
 def test_a_mapping_that_breaks_the_policy_is_told() -> None:

@@ -19,9 +19,10 @@ class LeastWork(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredOperator:
-    """``model``: the workload by its name; ``parameters``: its own, by the sizes of a row; ``beside``: sizes of a row
-    that say of which model it is; ``cut``: those of them over which a size is cut; ``work``: of the parameters;
-    ``layer``: matmul, or the operator of its only layer, '' where it has several."""
+    """``model``: the workload by its name; ``parameters``: its own, by the sizes of a row; ``beside``: other sizes that
+    a row states, of the model that the operator is part of; ``cut``: a size -> the one that says into how many parts
+    it is cut, of which a chip has one; ``work``: of the parameters; ``layer``: matmul, or the operator of its only
+    layer, '' where it has several."""
 
     model: str
     parameters: Mapping[str, str]
