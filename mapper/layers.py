@@ -392,7 +392,8 @@ class Layers:
         """What the constraints mean for a layer on this chip, and what a policy has ``left``; raises MappingError where
         they cannot hold."""
         rules = constraints.merge(layer, self.options.given.constraints)
-        rules = rules.under(self.options.policy, self._able(layer, left.units), left.prefetch, left.tiles)
+        units = constraints.able(left.units, self._possible(layer), self.architecture) if left.units else ()
+        rules = rules.under(self.options.policy, units, left.prefetch, left.tiles)
         if not rules.spatial:
             return rules
         engines = self._engines(layer, rules) if layer.kind == "matmul" else []
@@ -403,12 +404,6 @@ class Layers:
             )
         others = tuple(unit.name for unit in self.architecture.vectors[:1] if "vector" in engines)
         return obeyed(layer, rules, self.architecture.arrays[0], self._pair(layer), others)
-
-    def _able(self, layer: Layer, units: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of a policy's units that can run a layer; none, which restricts nothing, where no one can."""
-        names = constraints.units_of(self.architecture)
-        able = {names.get(engine) for engine in self._possible(layer)} if units else set()
-        return tuple(unit for unit in units if unit in able)
 
     def _pair(self, layer: Layer) -> dict[str, str]:
         """The number formats of both factors of a product as the array reads them, by their roles."""

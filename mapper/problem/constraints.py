@@ -244,6 +244,12 @@ def units_of(architecture: Architecture) -> dict[str, str]:
     return names
 
 
+def able(units: tuple[str, ...], possible: list[str], architecture: Architecture) -> tuple[str, ...]:
+    """Those of a policy's units that run one of the engines; none, which restricts nothing, where no one does."""
+    names = units_of(architecture)
+    return tuple(unit for unit in units if unit in {names.get(engine) for engine in possible})
+
+
 def engines(layer: Layer, possible: list[str], rules: Rules, architecture: Architecture) -> list[str]:
     """Those of the engines whose unit the rules allow; raises MappingError when none is."""
     names = units_of(architecture)
