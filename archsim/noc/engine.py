@@ -18,6 +18,7 @@ from archsim.base.errors import ConfigError
 from archsim.facts.noc.routers import MOST_PORTS
 from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
+from archsim.noc import network_records
 from archsim.noc.compiled.records import COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, SPARE, UNDER_WAY
 from archsim.noc.parameters import WHOLE, PacketFormat, RouterParameters
 from archsim.noc.ways import ShortestWays
@@ -121,23 +122,23 @@ def under_way(state: Any) -> int:
 
 
 def tree(ways: ShortestWays, source: int, targets: tuple[int, ...]) -> Any:
-    """(routers, 2): by router the set of output ports, and of those where packets take the upper class.
+    """(routers, 2, words): by router the set of output ports, and of those where packets take the upper class; a word
+    holds ``MOST_PORTS`` ports.
 
     Of two equally short ways the first; a packet in a ring keeps the class with which it entered it, so a router from
-    which both classes would leave by one link takes the upper one. Raises ConfigError on an unknown or repeated node,
-    and on routers of more ports than such a set has.
+    which both classes would leave by one link takes the upper one. Raises ConfigError on an unknown or repeated node.
     """
     topology = ways.topology
     nodes = len(topology.nodes)
     if not targets or len(set(targets)) != len(targets) or not all(0 <= target < nodes for target in targets):
         raise ConfigError(f"multicast to {list(targets)}: allowed different nodes of 0 to {nodes - 1}")
-    if topology.ports > MOST_PORTS:
-        raise ConfigError(f"multicast: routers of {topology.ports} ports; allowed at most {MOST_PORTS}")
-    found = np.zeros((topology.routers, 2), np.int64)
+    found = np.zeros(network_records.tree_shape(topology), np.int64)
     for target in targets:
         for link in ways.links(source, target):
-            found[link.source, 0] |= 1 << link.source_port
-            found[link.source, 1] |= int(ways.routes.upper[link.source, target]) << link.source_port
+            word, port = divmod(link.source_port, MOST_PORTS)
+            found[link.source, 0, word] |= 1 << port
+            found[link.source, 1, word] |= int(ways.routes.upper[link.source, target]) << port
         end = topology.nodes[target]
-        found[end.sink, 0] |= 1 << end.port
+        word, port = divmod(end.port, MOST_PORTS)
+        found[end.sink, 0, word] |= 1 << port
     return found

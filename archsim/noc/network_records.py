@@ -18,6 +18,11 @@ from archsim.noc.compiled.matching import matching
 from archsim.noc.parameters import ALLOCATORS, WHOLE, PacketFormat, RouterParameters
 
 
+def tree_shape(topology: Topology) -> tuple[int, int, int]:
+    """Of a multicast's tree: routers; output ports and those of the upper class; words of ``MOST_PORTS`` ports."""
+    return topology.routers, 2, ceil(topology.ports / MOST_PORTS)
+
+
 def initial(
     topology: Topology, routes: RoutingTable, parameters: RouterParameters, seed: int = 0, packets: PacketFormat = WHOLE
 ) -> k.NocState:
@@ -29,7 +34,7 @@ def initial(
         rules=rules,
         class_masks=_class_masks(vcs, routes.classes),
         routes=route_table(routes),
-        trees=np.zeros((0, topology.routers, 2), np.int64),
+        trees=np.zeros((0, *tree_shape(topology)), np.int64),
         inputs=np.zeros(channels, k.INPUT_VC),
         branches=np.zeros(channels * topology.ports, k.BRANCH),
         buffers=np.zeros(2 * channels << int(rules["slot_bits"][0]), np.int64),

@@ -222,16 +222,16 @@ def _unattached(file: File, part: DeclaredPart, found: TopologyFacts) -> None:
 
 
 def _switches(file: File, part: DeclaredPart, found: TopologyFacts) -> None:
-    """Routers that the compiled code can hold: its sets of ports are bits of a word."""
+    """Routers that the compiled code can hold: where flits ask for a switch, its ports are bits of one word."""
     spec = part.spec
     inner = list(file.of(schema.NOC))[-1].spec
-    if inner.fidelity != "flit" and not inner.multicast:
+    if inner.fidelity != "flit":
         return
     at_one = Counter(place for places in spec.attach.values() for place in places)
     ports = found.most_ports + max(at_one.values(), default=0)
     if ports > MOST_PORTS:
         message = f"found a router of {ports} ports, attached ones among them; allowed at most {MOST_PORTS}"
-        file.add(part, "shape", f"{message}, or `fidelity: link` with `multicast: false`")
+        file.add(part, "shape", f"{message}, or `fidelity: link`")
 
 
 _OF_ALL = (

@@ -14,7 +14,7 @@ from itertools import count
 from math import ceil
 from typing import Any
 
-from archsim.facts.noc.routers import CROSSBAR, WIRE, head_cycles
+from archsim.facts.noc.routers import CROSSBAR, MOST_PORTS, WIRE, head_cycles
 from archsim.facts.noc.routing import NONE
 from archsim.facts.noc.topology import Link
 from archsim.noc.compiled import knuth
@@ -141,7 +141,8 @@ class ReservedLinks:
         packets = self._packets.count(flits)
         if len(targets) == 1 or not self._multicast:
             return [Copy(shipment, source, target, flits, packets) for target in targets]
-        way = tree(self._ways, source, targets)[:, 0].tolist()
+        sets = tree(self._ways, source, targets)[:, 0].tolist()
+        way = [sum(word << MOST_PORTS * place for place, word in enumerate(words)) for words in sets]
         return [Copy(shipment, source, way, flits, packets * len(targets))]
 
     def _join(self, time: int, after: int, copy: Copy) -> None:

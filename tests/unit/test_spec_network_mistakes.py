@@ -110,13 +110,13 @@ def test_a_packet_need_not_fit_a_buffer_without_multicast() -> None:
     assert grid(mesh__packet="256 B", mesh__buffer=9).cores == 8
 
 
-def test_a_router_has_as_many_ports_as_the_kernel_holds() -> None:
+def test_a_router_of_flits_has_as_many_ports_as_a_word_holds() -> None:
     text = GRID.replace("topology: mesh", "topology: crossbar").replace("[4, 2]", "[60]")
     text = text.replace("[[0, 0], [3, 1]]", "[[0], [0]]")
     with pytest.raises(ConfigError, match="mesh.shape: found a router of 62 ports, attached ones"):
         load.loads(text)
     assert load.loads(text, {"mesh.shape": [58]}).cores == 58
-    assert load.loads(text, {"mesh.fidelity": "link", "mesh.multicast": False}).cores == 60
+    assert load.loads(text, {"mesh.fidelity": "link"}).cores == 60
 
 
 OWN = "dram: {name: own, standard: constant, bandwidth: 1 GB/s, capacity: 1 GiB, keeps: all}"

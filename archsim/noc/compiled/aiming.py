@@ -71,7 +71,7 @@ def _route(state: Any, channel: int, arrived: int) -> None:
 def _branch_out(state: Any, channel: int, tree: int) -> None:
     own = state.inputs[channel]
     own.spread = SPREAD
-    own.want = state.trees[tree, state.ports[own.port].router, 0]
+    own.want = state.trees[tree, state.ports[own.port].router, 0, 0]
 
 
 @inlined
@@ -99,7 +99,7 @@ def aim_branch(state: Any, channel: int, output: int) -> None:
     """Ask at this one of several outputs next."""
     own = state.inputs[channel]
     tree = where_to(state, channel) - state.rules[0].nodes
-    upper = state.trees[tree, state.ports[own.port].router, 1]
+    upper = state.trees[tree, state.ports[own.port].router, 1, 0]
     aim(state, own, output, upper >> output & 1)
 
 

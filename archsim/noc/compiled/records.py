@@ -271,7 +271,7 @@ class NocState(NamedTuple):
     rules: Any
     class_masks: Any
     routes: Any
-    trees: Any  # (trees, routers, 2): output ports, and those of the upper class
+    trees: Any  # (trees, routers, 2, words): output ports, and those of the upper class
     inputs: Any
     branches: Any  # of output * channels + channel, where a packet has several outputs; else of the channel
     buffers: Any

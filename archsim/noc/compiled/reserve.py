@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from archsim.base.jit import entry, inlined, njit
+from archsim.facts.noc.routers import MOST_PORTS
 from archsim.noc.compiled.bits import lowest
 from archsim.noc.compiled.knuth import below
 from archsim.noc.compiled.node_queues import next_packet, next_time, start
@@ -130,17 +131,27 @@ def _pass_router(state: Any, place: int, packet: Any, now: int) -> None:
     rules = state.rules[0]
     where, router = state.messages[packet.message].where, packet.at
     if where >= rules.nodes:
-        outputs = state.trees[where - rules.nodes, router, 0]
-        while outputs & (outputs - 1):
-            _pass_branch(state, packet, router * rules.ports + lowest(outputs), now)
-            outputs &= outputs - 1
-        _pass(state, place, packet, router * rules.ports + lowest(outputs), now)
+        _pass_tree(state, place, packet, state.trees[where - rules.nodes, router, 0], now)
         return
     route = state.routes[router, where]
     port = route.port
     if route.other_port != NO_PORT and below(state.streams, 2) == 0:
         port = route.other_port
     _pass(state, place, packet, router * rules.ports + port, now)
+
+
+@inlined
+def _pass_tree(state: Any, place: int, packet: Any, ports: Any, now: int) -> None:
+    """Out of every port of a set, in order; the last branch is the packet itself."""
+    first, held = packet.at * state.rules[0].ports, NO_INDEX
+    for word in range(ports.size):
+        outputs = ports[word]
+        while outputs:
+            if held != NO_INDEX:
+                _pass_branch(state, packet, first + held, now)
+            held = INDEX(word * MOST_PORTS + INDEX(lowest(outputs)))
+            outputs &= outputs - 1
+    _pass(state, place, packet, first + held, now)
 
 
 @inlined

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from archsim.base.jit import inlined, njit
+from archsim.facts.noc.routers import MOST_PORTS
 from archsim.noc.compiled.bits import lowest
 from archsim.noc.compiled.knuth import below
 from archsim.noc.compiled.node_queues import next_time
@@ -224,10 +225,12 @@ def _send(state: Any, number: int, now: int) -> None:
     entry.free = now + size
     entry.flits += size
     if where >= rules.nodes:
-        outputs = state.trees[where - rules.nodes, 0, 0]
-        while outputs:
-            _reserve(state, number, lowest(outputs), size, rest == payload, now)
-            outputs &= outputs - 1
+        tree = state.trees[where - rules.nodes, 0, 0]
+        for word in range(tree.shape[0]):
+            outputs = tree[word]
+            while outputs:
+                _reserve(state, number, word * MOST_PORTS + INDEX(lowest(outputs)), size, rest == payload, now)
+                outputs &= outputs - 1
     else:
         route = state.routes[0, INDEX(where)]
         port = route.port
