@@ -175,7 +175,7 @@ class Graph:
         """Of a node that is fused into another: the result so far, the first of its inputs that is no constant."""
         return next(name for name in node.inputs if name and not self.values[name].constant)
 
-    def addends(self, node: GraphNode) -> tuple[str, ...]:
+    def beside(self, node: GraphNode) -> tuple[str, ...]:
         """Values computed elsewhere that the nodes fused into this one read beside the result so far."""
         read = [[name for name in other.inputs if name and not self.values[name].constant][1:] for other in node.fused]
         return tuple(name for names in read for name in names)

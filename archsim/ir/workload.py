@@ -82,7 +82,7 @@ class Rows:
 class Operand:
     """A tensor as a layer indexes it: one Axis per memory axis of the tensor (or of its view).
 
-    ``name``: a, b, bias, addend (matmul); in0, in1, ... (vector); out.
+    ``name``: a, b, bias, epilogue (matmul); in0, in1, ... (vector); out.
     ``role``: inputs | weights | outputs | tables | kv.
     ``rows``: of vector and copy layers, where one axis goes through an index stream.
     """
@@ -145,7 +145,7 @@ class Layer:
     """One unit of scheduling.
 
     kind 'matmul': out[..] = sum a*b (+bias), then ``steps`` (requantise comes with the drain), whose functions call
-    these sums in0 and the operand ``addend``, if there is one of the output's shape, in1.
+    these sums in0 and the operand ``epilogue``, if there is one of the output's shape, in1.
     kind 'vector': out = function of inputs over ``dims``; ``steps`` say what it costs per index point of ``dims``.
     kind 'copy': out = input moved (transposition, concat that cannot be placed); no arithmetic.
     kind 'host': runs on the host (``--on-unsupported host``).

@@ -97,7 +97,7 @@ FAMILY = OperatorFamily(
     order="channels_last",
     channel=channel,
     activates=True,
-    adds=True,
+    combines=True,
     arity=2,
     rounding=rounding,
 )

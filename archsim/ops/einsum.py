@@ -101,5 +101,5 @@ def _extents(node: GraphNode, terms: EinsumTerms, operands: tuple[Shape, ...]) -
 
 
 FAMILY = OperatorFamily(
-    ("Einsum",), shapes, reference, lower, channel=channel, activates=True, adds=True, arity=2, rounding=rounding
+    ("Einsum",), shapes, reference, lower, channel=channel, activates=True, combines=True, arity=2, rounding=rounding
 )

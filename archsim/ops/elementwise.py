@@ -89,10 +89,9 @@ def channel(node: GraphNode, graph: Graph) -> int | None:
 
 
 def epilogue(node: GraphNode, graph: Graph) -> tuple[VectorStep, ...] | None:
-    """The sum of a result and another value of its shape, which is the operand ``in1`` of the command that adds it."""
-    values = graph.inputs_of(node)
-    shapes = {value.shape for value in values if value is not None and not value.constant}
-    if node.op != "Add" or len(values) != 2 or len(shapes) != 1 or any(v is None or v.constant for v in values):
+    """The sum or product of a result and another value of its shape, which is ``in1`` of the command that drains it."""
+    values = [value for value in graph.inputs_of(node) if value is not None and not value.constant]
+    if node.op not in ("Add", "Mul") or len(values) != 2 or len(node.inputs) != 2 or values[0].shape != values[1].shape:
         return None
     return (step(_FUNCTIONS[node.op], 1, operands=("in1",)),)
 

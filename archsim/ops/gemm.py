@@ -96,7 +96,7 @@ FAMILY = OperatorFamily(
     lower,
     channel=channel,
     activates=True,
-    adds=True,
+    combines=True,
     arity=2,
     factors=("alpha", "beta"),
     rounding=rounding,

@@ -76,5 +76,5 @@ def _index(shape: Shape, dims: tuple[str, ...], extents: dict[str, int]) -> tupl
 
 
 FAMILY = OperatorFamily(
-    ("MatMul",), shapes, reference, lower, channel=channel, activates=True, adds=True, arity=2, rounding=rounding
+    ("MatMul",), shapes, reference, lower, channel=channel, activates=True, combines=True, arity=2, rounding=rounding
 )

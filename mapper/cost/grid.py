@@ -20,7 +20,7 @@ from mapper.cost.tile_shares import Geometry, GroupCuts, Shares, TapCuts, geomet
 from mapper.problem.constraints import FREE, Rules
 from mapper.problem.cuts import Cut, cuts, striped, tapped
 from mapper.problem.geometry import Component, slot_padding
-from mapper.problem.operands import ACC, ADDEND, BIAS, OUT, OperandPlan
+from mapper.problem.operands import ACC, BIAS, EPILOGUE, OUT, OperandPlan
 from mapper.problem.packed import riding
 from mapper.problem.problem import GROUPS, Problem
 
@@ -315,7 +315,7 @@ def _sizes(grid: Grid, part: Component, cut_groups: frozenset[str]) -> Reals:
 def depths(grid: Grid, plan: OperandPlan, order: tuple[str, ...]) -> list[int]:
     """Depths at which an operand may be kept: below each group that moves it, or above all (0)."""
     moving = [i for i, group in enumerate(order) if grid.shares(plan, group).some_move]
-    if plan.name in (OUT, ACC, BIAS, ADDEND) or plan.resident or grid.problem.engine == "copy":
+    if plan.name in (OUT, ACC, BIAS, EPILOGUE) or plan.resident or grid.problem.engine == "copy":
         return [max((i + 1 for i in moving), default=0)]
     if plan.operand == OUT:
         return sorted({moving[0] + 1, moving[-1] + 1} if moving else {0}, reverse=True)

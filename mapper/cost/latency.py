@@ -21,7 +21,7 @@ from mapper.cost.unit_cycles import Work
 from mapper.cost.waiting import Queue, behind_transfers, behind_whole, last_written, stalled, starved
 from mapper.problem.channels import load_channel
 from mapper.problem.looked_up import row_elements
-from mapper.problem.operands import ACC, ADDEND, OUT, OperandPlan
+from mapper.problem.operands import ACC, EPILOGUE, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 PINS = " pins"
@@ -139,7 +139,7 @@ def _load_times(
         all_tiles, first_tile = _load_time(chip, problem, plan, moved, slower.get(plan.name, 1.0))
         queues.setdefault(lane, {})[plan] = all_tiles
         total[lane] = total.get(lane, none) + all_tiles
-        if plan.operand == ADDEND:
+        if plan.operand == EPILOGUE:
             continue
         pins[plan.home] = pins.get(plan.home, none) + _first_on_pins(chip, problem, plan, moved[plan.name])
         fed[lane], first[lane] = fed.get(lane, none) + all_tiles, first.get(lane, none) + first_tile

@@ -22,7 +22,7 @@ from archsim.facts.collectives import CollectiveHop, expand
 from mapper.cost.chip_rates import ChipCosts
 from mapper.cost.grid import Flow, Reals
 from mapper.cost.network_bounds import link_rate, trip
-from mapper.problem.operands import ACC, ADDEND, BIAS, OUT, OperandPlan
+from mapper.problem.operands import ACC, BIAS, EPILOGUE, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 WAYS = ("reduce", "reduce_tree", "reduce_chain")
@@ -151,7 +151,7 @@ def spared_bytes(problem: Problem, moved: Mapping[str, Flow], added: Adding) -> 
     add(out.level, "write", moved[OUT].touched * (out.element_bytes * others))
     add(out.level, "read", moved[OUT].touched * (out.element_bytes * others))
     for plan in problem.loads:
-        if plan.name in (BIAS, ADDEND):
+        if plan.name in (BIAS, EPILOGUE):
             add(plan.level, "write", moved[plan.name].filled * (plan.element_bytes * others))
     for plan in problem.added:
         add(plan.level, "read", moved[OUT].touched * (plan.element_bytes * others))

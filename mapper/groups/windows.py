@@ -21,7 +21,7 @@ from archsim.ir.schedule import Group, TensorWindow
 from archsim.ir.workload import Axis, Layer, Operand, Tensor
 from mapper.allocate.placement import Layout, layout
 from mapper.groups.ties import Advance, Ties, advances, refuse
-from mapper.problem.operands import ADDEND
+from mapper.problem.operands import EPILOGUE
 
 
 class AxisSpan(NamedTuple):
@@ -163,7 +163,7 @@ def windows_of(
         if name not in stated:
             refuse(group, f"states no window of '{name}', which layer '{maker.name}' makes and a later member reads")
         readers = [(layer, op) for layer in layers[at + 1 :] for op in layer.inputs if op.tensor == name]
-        lanes = [MAKER if op.name == ADDEND else engines[layer.name] for layer, op in readers]
+        lanes = [MAKER if op.name == EPILOGUE else engines[layer.name] for layer, op in readers]
         yield _planned(group, stated.pop(name), tensors[name], maker, readers, lanes, ties, element_bytes, pad_bytes)
     if stated:
         refuse(group, f"a window of '{next(iter(stated))}', which no member makes for another one")

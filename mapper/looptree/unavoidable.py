@@ -20,7 +20,7 @@ from mapper.cost.chip_rates import ChipCosts, drain_steps, vector_time
 from mapper.looptree.chip import Place, array_of, layer_einsum, ways
 from mapper.looptree.einsum import touched
 from mapper.looptree.inside import least_inside
-from mapper.problem.operands import ACC, ADDEND, BIAS, OUT, OperandPlan
+from mapper.problem.operands import ACC, BIAS, EPILOGUE, OUT, OperandPlan
 from mapper.problem.problem import Problem, nest_of
 
 _STREAMS = {"a": ("a", "read"), "b": ("b", "read"), "acc_read": (OUT, "read"), "acc_write": (OUT, "write")}
@@ -103,7 +103,7 @@ class Unspared:
     def _added(self) -> Iterator[Flow]:
         """The bias, and what the drain adds."""
         for plan in self.problem.loads:
-            if plan.operand in (BIAS, ADDEND):
+            if plan.operand in (BIAS, EPILOGUE):
                 size = prod(self.problem.dims[dim] for dim in plan.dims) * plan.element_bytes
                 yield from ((plan.home, "read", size), (plan.level, "write", size))
         for plan in self.problem.added:
@@ -126,7 +126,7 @@ class Unspared:
         return max(most.values(), default=0.0)
 
     def _loads(self) -> list[OperandPlan]:
-        return [plan for plan in self.problem.loads if plan.operand not in (BIAS, ADDEND)]
+        return [plan for plan in self.problem.loads if plan.operand not in (BIAS, EPILOGUE)]
 
     def _first_cycles(self) -> float:
         """Until the first values of both inputs can have come over all their edges."""

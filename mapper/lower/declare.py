@@ -17,7 +17,7 @@ from mapper.lower.item import Lane, unit_engine
 from mapper.lower.partials import NOBODY, SUM, Adding
 from mapper.problem.channels import load_channel, store_channel
 from mapper.problem.element_scales import Numbers
-from mapper.problem.operands import ACC, ADDEND, OUT, OperandPlan
+from mapper.problem.operands import ACC, EPILOGUE, OUT, OperandPlan
 
 
 def layer_spans(frame: Frame, slots: Mapping[str, Slot]) -> dict[str, Span]:
@@ -141,7 +141,7 @@ def _ends(frame: Frame, plan: OperandPlan) -> tuple[Lane, Lane]:
             within = ("store", store_channel(frame.number, inner, frame.channels))
         return within, stored
     reader: Lane = stored if unit == "store" else (unit, 0)
-    if plan.name == ADDEND or any(plan.name in made.made_of for made in problem.made):
+    if plan.name == EPILOGUE or any(plan.name in made.made_of for made in problem.made):
         reader = ("vector", 0)
     if inner is not None:
         reader = ("load", load_channel(problem, inner, frame.channels))

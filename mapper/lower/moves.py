@@ -13,7 +13,7 @@ from mapper.lower.frame import Frame
 from mapper.lower.item import Item
 from mapper.lower.lookups import dims_lookup, lookup
 from mapper.problem.channels import load_channel, store_channel
-from mapper.problem.operands import ACC, ADDEND, BIAS, OUT, OperandPlan
+from mapper.problem.operands import ACC, BIAS, EPILOGUE, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 
@@ -69,8 +69,8 @@ def _load(frame: Frame, plan: OperandPlan, depth: int, name: str, when: tuple[Lo
 
 
 def _is_last(frame: Frame, plan: OperandPlan) -> bool:
-    """Whether a tile comes in behind those of which the sums are made that it is added to."""
-    return plan.operand == ADDEND and frame.keeps[plan.name][0] == frame.keeps[ACC][0]
+    """Whether a tile comes in behind those of which the sums are made that it meets in the drain."""
+    return plan.operand == EPILOGUE and frame.keeps[plan.name][0] == frame.keeps[ACC][0]
 
 
 def part_extents(frame: Frame, plan: OperandPlan, depth: int, kept: int) -> tuple[Extent, ...]:

@@ -20,8 +20,8 @@ from mapper.problem.packed import SCALE, Groups, base_of, groups_of, packed_form
 from mapper.problem.strides import row_major
 
 BIAS, OUT, ACC = "bias", "out", "acc"
-ADDEND = "addend"  # of a matmul: what its drain adds to the sums, element by element
-FINISHED = (OUT, ADDEND)  # moved by those alone that finish outputs
+EPILOGUE = "epilogue"  # of a matmul: what its drain adds to the sums or multiplies them by
+FINISHED = (OUT, EPILOGUE)  # moved by those alone that finish outputs
 STAGE = "@"
 STORED = "stored"  # behind the name of a factor: its tiles as they are stored, where the array reads converted ones
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import prod
 
 from mapper.problem.geometry import components, slot_sizes
-from mapper.problem.operands import ACC, ADDEND, BIAS, OUT, OperandPlan
+from mapper.problem.operands import ACC, BIAS, EPILOGUE, OUT, OperandPlan
 from mapper.problem.problem import Problem
 
 
@@ -41,5 +41,5 @@ def whole_bytes(problem: Problem, plan: OperandPlan) -> int:
 def _comes_in(plan: OperandPlan) -> bool:
     """Whether tiles of it are brought to the unit, as it reads them or as it is stored."""
     is_scale = plan.follows and not plan.made_of
-    is_other = plan.operand in (OUT, ACC, BIAS, ADDEND) or plan.is_stage or is_scale
+    is_other = plan.operand in (OUT, ACC, BIAS, EPILOGUE) or plan.is_stage or is_scale
     return plan.buffered and not (plan.resident or is_other)

@@ -22,7 +22,7 @@ from mapper.problem.conversion import with_conversion
 from mapper.problem.formats import engine_pair
 from mapper.problem.geometry import components, slot_sizes
 from mapper.problem.looked_up import inside_rows
-from mapper.problem.operands import ACC, ADDEND, BIAS, FINISHED, OUT, OperandPlan, accumulator, plans
+from mapper.problem.operands import ACC, BIAS, EPILOGUE, FINISHED, OUT, OperandPlan, accumulator, plans
 from mapper.problem.packed import riding
 from mapper.problem.strides import block_bytes
 
@@ -224,7 +224,7 @@ class Problem:
         return tuple(
             plan
             for plan in self.operands
-            if plan.name not in (OUT, ACC, ADDEND) and not plan.is_stage and plan.name not in used
+            if plan.name not in (OUT, ACC, EPILOGUE) and not plan.is_stage and plan.name not in used
         )
 
     @property
@@ -240,7 +240,7 @@ class Problem:
     @property
     def added(self) -> tuple[OperandPlan, ...]:
         """Operands that the drain reads beside the accumulators."""
-        return tuple(plan for plan in self.operands if plan.name == ADDEND)
+        return tuple(plan for plan in self.operands if plan.name == EPILOGUE)
 
 
 def content(problem: Problem) -> tuple[str, ...]:

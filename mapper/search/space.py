@@ -22,7 +22,7 @@ from mapper.cost.grid import STRIPS, Grid, Reals, at, depths
 from mapper.cost.grid_cost import Costs
 from mapper.lower.collisions import Collisions
 from mapper.problem.cuts import Cut
-from mapper.problem.operands import ADDEND, BIAS, OUT, OperandPlan
+from mapper.problem.operands import BIAS, EPILOGUE, OUT, OperandPlan
 from mapper.problem.problem import GROUPS, Problem
 
 Order = tuple[str, ...]
@@ -156,7 +156,7 @@ def _leader(problem: Problem, plan: OperandPlan) -> str:
     for what is added to it; '' for none."""
     if plan.follows:
         return plan.follows
-    leading = {BIAS: "b", ADDEND: OUT}.get(plan.operand) if plan.is_stage else None
+    leading = {BIAS: "b", EPILOGUE: OUT}.get(plan.operand) if plan.is_stage else None
     leader = problem.kept(leading, plan.level) if leading is not None else None
     return leader.name if leader is not None else ""
 

@@ -37,9 +37,9 @@ class Net:
         return f"net.{number}.{name}" if self.star else f"net[{number}].{name}"
 
 
-def layer(name: str, a: str, b: str, out: str, addend: str = "") -> list[str]:
-    beside = [f"- addend = {addend}(m, n) as inputs"] if addend else []
-    steps = ["steps:", "- requantise(in0) passes 1", "- add(in1) passes 1"] if addend else []
+def layer(name: str, a: str, b: str, out: str, epilogue: str = "") -> list[str]:
+    beside = [f"- epilogue = {epilogue}(m, n) as inputs"] if epilogue else []
+    steps = ["steps:", "- requantise(in0) passes 1", "- add(in1) passes 1"] if epilogue else []
     return [
         f"- name: {name}", "  op: MatMul", "  kind: matmul", f"  dims: {{m: {ROWS}, n: {WIDTH}, k: {WIDTH}}}",
         "  nest: m(m) n(n) k(k)", "  inputs:", f"  - a = {a}(m, k) as inputs", f"  - b = {b}(n, k) as weights",

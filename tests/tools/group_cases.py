@@ -140,7 +140,7 @@ def nodes_of(
         loops.insert(draw(st.integers(0, len(loops))), keep)
     yield from loops
     if conv.added:
-        yield f"keep: addend, in: {names.inputs}, slots: {0 if conv.added != 'x' else draw(st.integers(1, 2))}"
+        yield f"keep: epilogue, in: {names.inputs}, slots: {0 if conv.added != 'x' else draw(st.integers(1, 2))}"
     yield f"keep: out, in: {names.outputs}, slots: {0 if makes_window else draw(st.integers(1, 2))}"
     yield f"keep: acc, in: {names.partials}, slots: {1 if conv.vector else draw(st.integers(1, 2))}"
 

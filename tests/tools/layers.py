@@ -186,14 +186,16 @@ class Net:
                 total += np.einsum("npqgc,gkc->npqgk", patch.reshape(1, p, q, groups, c), weight[:, :, r, s])
         return np.maximum(total + self.values[b], 0).reshape(1, p, q, groups * per)
 
-    def added(self, out: str, other: str) -> str:
-        """The last layer, a convolution that makes ``out``, with ``other`` added to what it drains, and a relu."""
+    def drained(self, out: str, other: str, function: str = "add") -> str:
+        """The last layer, a convolution that makes ``out``, with ``other`` added to what it drains, or what it drains
+        multiplied by it (``multiply``), and a relu."""
         layer = self.layers[-1]
-        addend = replace(layer.output, name="addend", tensor=other, role="inputs")
+        epilogue = replace(layer.output, name="epilogue", tensor=other, role="inputs")
         drained = VectorStep((Function("requantise", ("in0",)), Function("relu")), 1)
-        steps = (drained, VectorStep((Function("add", ("in1",)), Function("relu")), 1))
-        self.layers[-1] = replace(layer, inputs=(*layer.inputs, addend), steps=steps)
-        self.values[out] = np.maximum(self.values[out] + self.values[other], 0)
+        steps = (drained, VectorStep((Function(function, ("in1",)), Function("relu")), 1))
+        self.layers[-1] = replace(layer, inputs=(*layer.inputs, epilogue), steps=steps)
+        both = np.add if function == "add" else np.multiply
+        self.values[out] = np.maximum(both(self.values[out], self.values[other]), 0)
         return out
 
     def pool(self, x: str, out: str, kernel: int, stride: int, view: View | None = None) -> str:

@@ -90,7 +90,7 @@ class Interpreter:
         total = (reads["a"] * reads["b"]).sum(axis=axes, keepdims=True)
         first = tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(total.ndim))
         total = total + reads["bias"][first] if "bias" in reads else total
-        return (total, reads["addend"][first]) if "addend" in reads else (total,)
+        return (total, reads["epilogue"][first]) if "epilogue" in reads else (total,)
 
     def _apply(
         self, layer: Layer, values: tuple[Array, ...], dims: list[str], reduced: tuple[int, ...], inside: Array | None

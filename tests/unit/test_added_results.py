@@ -1,4 +1,4 @@
-"""A sum with another result is done by the product before it, as that writes its outputs, where it can be."""
+"""A sum or product with another result is done by the matrix product before it, as that writes its outputs."""
 
 from __future__ import annotations
 
@@ -24,19 +24,26 @@ def _model(folder: Path, *nodes: tuple[str, list[str], str], added: tuple[int, .
 
 
 RESIDUAL = (("MatMul", ["x", "w"], "m"), ("Add", ["r", "m"], "s"), ("Relu", ["s"], "y"))
+GATED = (("MatMul", ["x", "w"], "m"), ("Mul", ["r", "m"], "s"), ("Relu", ["s"], "y"))
 
 
-def test_it_is_one_layer_of_two_passes(tmp_path: Path) -> None:
-    """The sum is a pass of its own, in which a plain activation has room; whichever side of it the product is on."""
-    (layer,) = load_model(_model(tmp_path, *RESIDUAL)).layers
-    assert [step.function for step in layer.steps] == ["requantise", "add+relu"] and len(layer.fused) == 2
-    addend = layer.inputs[-1]
-    assert (addend.name, addend.tensor, addend.axes) == ("addend", "r", layer.output.axes)
+@pytest.mark.parametrize(("nodes", "function"), [(RESIDUAL, "add"), (GATED, "multiply")])
+def test_it_is_one_layer_of_two_passes(
+    tmp_path: Path, nodes: tuple[tuple[str, list[str], str], ...], function: str
+) -> None:
+    """It is a pass of its own, in which a plain activation has room; whichever side of it the product is on."""
+    (layer,) = load_model(_model(tmp_path, *nodes)).layers
+    assert [step.function for step in layer.steps] == ["requantise", f"{function}+relu"] and len(layer.fused) == 2
+    epilogue = layer.inputs[-1]
+    assert (epilogue.name, epilogue.tensor, epilogue.axes) == ("epilogue", "r", layer.output.axes)
 
 
+@pytest.mark.parametrize("nodes", [RESIDUAL, GATED], ids=["sum", "gate"])
 @pytest.mark.parametrize("chip", ["edge_npu", "tpu_v1", "gemmini_16x16", "mtia_v2i"])
-def test_numbers_are_those_of_the_runtime_and_whole_ones_equal(tmp_path: Path, chip: str) -> None:
-    outcome = verify(VerifyOptions(Job(_model(tmp_path, *RESIDUAL), chip), interleavings=2))
+def test_numbers_are_those_of_the_runtime_and_whole_ones_equal(
+    tmp_path: Path, chip: str, nodes: tuple[tuple[str, list[str], str], ...]
+) -> None:
+    outcome = verify(VerifyOptions(Job(_model(tmp_path, *nodes), chip), interleavings=2))
     assert outcome.met and outcome.checks[-1].rows
     assert all(row.different == 0 for row in outcome.checks[-1].rows)
 

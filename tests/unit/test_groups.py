@@ -193,7 +193,7 @@ def test_members_run_on_arrays_and_vector_units(tmp_path: Path) -> None:
 
 SUM = "  - add: {name: three, inputs: [three_conv, OTHER]}\n"
 ADDS = IN_A_ROW.replace("layer: three", "layer: three_conv").replace("three.", "three_conv.").replace(
-    "  - {keep: out, in: l1, slots: 2}\n", "  - {keep: addend, in: l1, slots: 0}\n  - {keep: out, in: l1, slots: 2}\n"
+    "  - {keep: out, in: l1, slots: 2}\n", "  - {keep: epilogue, in: l1, slots: 0}\n  - {keep: out, in: l1, slots: 2}\n"
 )  # fmt: skip
 
 

@@ -180,7 +180,11 @@ ERRORS = [
         "layers[0].block.own[1]: found 'u'; allowed weights, states, inputs and views; 'u' is",
     ),
     ("in0 = x(m, c)", "in0 = y(m, c)", ":28:7: layers[0].block.layers[0]: found 'norm reads y'; allowed what the same"),
-    ("addend = x(", "addend = layers[0].y(", "layers[0].block.layers[3]: found 'down reads layers[0].y'; allowed what"),
+    (
+        "epilogue = x(",
+        "epilogue = layers[0].y(",
+        "layers[0].block.layers[3]: found 'down reads layers[0].y'; allowed what",
+    ),
     ("  z: output", '  "layers[1].u": input [4]\n  z: output', "layers[0].block: found 'layers[1].u'; allowed a block"),
     ("    layers:\n    - name: norm", "    layers: []\n    old:\n    - name: norm", "layers[0].block.layers: found []"),
     ("dims: {m: 4, n: 24, k: 24}", "dims: {m: 4, n: 24, k: -1}", "block.layers[2].block.layers[0].dims.k: found -1"),

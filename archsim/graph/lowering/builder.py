@@ -87,7 +87,7 @@ class LayerBuilder:
         for other in node.fused:
             found = find(other.op)
             own = found.epilogue(other, self.graph) if found is not None and found.epilogue is not None else None
-            if self.graph.addends(replace(node, fused=(other,))):  # another operand is a pass of its own
+            if self.graph.beside(replace(node, fused=(other,))):  # another operand is a pass of its own
                 steps = (*steps, *(own or ()))
             else:
                 steps = (*steps[:-1], *join(steps[-1], own or ()))

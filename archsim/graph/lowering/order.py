@@ -23,7 +23,7 @@ def images(graph: Graph) -> frozenset[str]:
             continue
         names = _spatial(graph, node)
         if found.order == "channels_last":
-            made = (node.inputs[0], *node.outputs, *graph.addends(node))
+            made = (node.inputs[0], *node.outputs, *graph.beside(node))
             names = [name for name in names if name in made]
             marked.update(names)
         for name in names[1:]:
@@ -43,7 +43,7 @@ def memory_order(shape: Shape, image: bool) -> Shape:
 def _spatial(graph: Graph, node: GraphNode) -> list[str]:
     """Names of the data a node reads and writes that have the rank of its result."""
     rank = max(len(graph.shape(name)) for name in node.outputs if name in graph.values)
-    names = [name for name in (*node.inputs, *graph.addends(node)) if name and not graph.values[name].constant]
+    names = [name for name in (*node.inputs, *graph.beside(node)) if name and not graph.values[name].constant]
     names += [name for name in node.outputs if name in graph.values]
     return [name for name in names if len(graph.shape(name)) == rank and rank >= CHANNELS_LAST_FROM]
 

@@ -90,7 +90,7 @@ def apart(graph: Graph, numbers: Quantised, known: Mapping[str, Array]) -> dict[
     inputs = {name: numbers.rounded(name, np.asarray(array, np.float64)) for name, array in known.items()}
     found: dict[str, Array] = {}
     for node in graph.nodes:
-        read = [name for name in (*node.inputs, *graph.addends(node)) if name]
+        read = [name for name in (*node.inputs, *graph.beside(node)) if name]
         stated = all(numbers.is_stated(node, name) for name in read)
         given = all(name in inputs or graph.values[name].constant for name in read)
         if stated and given and affine_of(graph, node) is None:

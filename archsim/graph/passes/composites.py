@@ -22,6 +22,7 @@ AFTER = ("fuse",)
 ROTATION = "RotaryEmbedding"
 SHARES = "Softmax"
 ON_THE_WAY = ("Where", "Add", "Sub", "Mul", "Div", "Tanh", "Max", "Cast", "Reshape", "Transpose", "Expand")  # of scores
+_Side = tuple[GraphNode, set[str], bool, str]  # as ``_Search._weighed`` gives it
 
 
 def run(graph: Graph, options: PassOptions) -> Graph:
@@ -52,7 +53,7 @@ class _Search:
         for place, node in enumerate(self.graph.nodes):
             self.places[node.name] = place
             self.makers |= dict.fromkeys(node.outputs, node)
-            for name in (*node.inputs, *self.graph.addends(node)):
+            for name in (*node.inputs, *self.graph.beside(node)):
                 self.readers.setdefault(name, []).append(node)
         self.names = {*self.places, *(each.name for each in self.graph.composites)}
 
@@ -61,7 +62,7 @@ class _Search:
         for node in self.graph.nodes:
             if node.op == SHARES and (nodes := self._attention(node)):
                 yield "attention", *nodes
-            elif node.op == "Mul" and (block := self._gated(node)):
+            elif block := self._gated(node):
                 yield "gated_mlp", block, block
 
     def name(self, kind: CompositeKind, core: Collection[str]) -> str:
@@ -145,9 +146,9 @@ class _Search:
         return _is_product(node) and len(self._known(node)) == 0
 
     def _gated(self, node: GraphNode) -> set[str] | None:
-        """A product of gate and value, what makes both of one value, and the product of the result."""
+        """Where gate and value are multiplied, what makes both of one value, and the product of the result."""
         readers = self.readers.get(node.outputs[0], [])
-        sides = [self._weighed(name) for name in node.inputs]
+        sides = self._multiplied(node)
         if len(readers) != 1 or not self._is_weighed(readers[0]) or len(sides) != 2 or None in sides:
             return None
         makers = [side for side in sides if side is not None]
@@ -158,7 +159,17 @@ class _Search:
         passed = {name for _, names, *_ in makers for name in names}
         return {node.name, readers[0].name, *passed, *(maker.name for maker, *_ in makers)}
 
-    def _weighed(self, name: str) -> tuple[GraphNode, set[str], bool, str] | None:
+    def _multiplied(self, node: GraphNode) -> list[_Side | None]:
+        """The two sides of what a node multiplies element by element, be it as a product with weights drains."""
+        if node.op == "Mul":
+            return [self._weighed(name) for name in node.inputs]
+        beside = self.graph.beside(node)
+        gates = [other for other in node.fused if other.op == "Mul" and set(beside).intersection(other.inputs)]
+        if not gates or not self._is_weighed(node):
+            return []
+        return [(node, set(), False, gates[0].inputs[0]), *map(self._weighed, beside)]
+
+    def _weighed(self, name: str) -> _Side | None:
         """The product with weights that a value comes from by views and activations, these, whether there are any
         activations, and what is activated: the product's result, or the view of it that is a part of it."""
         passed: set[str] = set()

@@ -1,9 +1,9 @@
-"""Fusion on shapes alone: constant scales and shifts fold into the node before them, sums and activations ride on it.
+"""Fusion on shapes alone: constant scales and shifts fold into the node before; sums, gates and activations ride on it.
 
 A node absorbs the single reader of its output, again and again: first constant scales and shifts along its channel
 axis (batch normalisation and the like: they fold into weights and bias); then, where it is a product, one sum with
-another value of its shape that is there before it (a residual, read where the product's outputs are written); then at
-most one activation.
+another value of its shape that is there before it, or one product with it element by element (a residual, a gate: read
+where the product's outputs are written); then at most one activation.
 """
 
 from __future__ import annotations
@@ -68,16 +68,16 @@ def _chain(
         chain.append(reader)
         reader = _only_reader(graph, readers, reader)
     made = (chain or [node])[-1].outputs[0]
-    if found.adds and reader is not None and (added := _sum(graph, there, reader, made)) is not None:
-        chain.append(added)
-        reader = _only_reader(graph, readers, added)
+    if found.combines and reader is not None and (both := _combined(graph, there, reader, made)) is not None:
+        chain.append(both)
+        reader = _only_reader(graph, readers, both)
     if found.activates and reader is not None and _is_epilogue(graph, reader, 1):
         chain.append(reader)
     return tuple(chain)
 
 
-def _sum(graph: Graph, there: Set[str], reader: GraphNode, made: str) -> GraphNode | None:
-    """The sum of what is ``made`` and a value that is ``there``, in this order; None where the reader is none."""
+def _combined(graph: Graph, there: Set[str], reader: GraphNode, made: str) -> GraphNode | None:
+    """Of what is ``made`` and a value that is ``there`` the sum or product, in this order; None of other readers."""
     others = [name for name in reader.inputs if name != made]
     if len(others) != 1 or others[0] not in there or not _is_epilogue(graph, reader, 2):
         return None

@@ -57,7 +57,7 @@ class OperatorFamily:
     slots       of operators that lay inputs side by side; producers write there directly
     channel     output axis along which a following constant scale or shift folds in; None: nothing folds
     activates   a following activation may run as the result leaves
-    adds        a following sum with another value of its shape may run as the result leaves
+    combines    a following sum or product with another value of its shape may run as the result leaves
     affine      the node as a constant scale and shift
     epilogue    the node as vector steps on another node's result
     known       contents known from shapes alone
@@ -84,7 +84,7 @@ class OperatorFamily:
     slots: Callable[[GraphNode, Inputs], JoinSlots] | None = None
     channel: Callable[[GraphNode, Graph], int | None] | None = None
     activates: bool = False
-    adds: bool = False
+    combines: bool = False
     affine: Callable[[GraphNode, Graph], ScaleShift | None] | None = None
     epilogue: Callable[[GraphNode, Graph], tuple[VectorStep, ...] | None] | None = None
     known: Callable[[GraphNode, Inputs], Array | None] | None = None

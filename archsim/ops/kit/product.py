@@ -28,7 +28,7 @@ def emit_matmul(
     bias: LogicalAccess | None,
     out: LogicalAccess,
 ) -> None:
-    """One matmul layer; its drain requantises, adds the value of a fused sum, and runs the fused activation."""
+    """One matmul layer; its drain requantises, takes in a fused sum or gate, and runs the fused activation."""
     if build.value(a.value).constant:
         a, b = replace(b, operand="a"), replace(a, operand="b")
     if build.value(a.value).constant:
@@ -43,8 +43,8 @@ def emit_matmul(
     dims = dict(extents)
     parts = _parts(dims, _dims(a), _dims(b), _dims(out))
     reads = [a, b] if bias is None else [a, b, bias]
-    reads += [LogicalAccess("addend", name, out.index) for name in build.graph.addends(node)]
-    requantised = requantise(folding.drain_scale(build.graph, node), beside=bool(build.graph.addends(node)))
+    reads += [LogicalAccess("epilogue", name, out.index) for name in build.graph.beside(node)]
+    requantised = requantise(folding.drain_scale(build.graph, node), beside=bool(build.graph.beside(node)))
     steps = build.steps(node, requantised)
     build.layer(node, "matmul", dims, tuple(reads), out, parts=parts, steps=steps)
 

@@ -1,4 +1,4 @@
-"""Products that add another result to what they drain: random layers, chips of one core and of several, mappings."""
+"""Products whose drain adds another result or multiplies by it: random layers, chips of one and several cores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from archsim.ir.unroll import unroll
 from archsim.ir.workload import Workload
 from archsim.system import simulate
 from mapper.compile import Options, compile_model
-from mapper.problem.operands import ACC, ADDEND
+from mapper.problem.operands import ACC, EPILOGUE
 from tests.laws.test_cores_laws import chip_of, options_of
 from tests.laws.test_reduction_laws import caught
 from tests.tools.agreement import assert_agreement, assert_agreement_if_it_fits
@@ -23,7 +23,7 @@ STAGES = ((), (("l2", 1 << 14, ("inputs", "weights", "outputs")),), (("l2", 1 <<
 
 
 def _net(seed: int) -> tuple[Net, Workload]:
-    """A convolution, and one of its result to which an input of the model or that result is added."""
+    """A convolution, and one of its result that adds an input of the model or that result, or multiplies by it."""
     net = Net(np.random.default_rng(seed))
     rows, columns, channels = 2 + seed % 7, 1 + seed % 5, 1 + seed % 17
     x = net.source("x", (1, rows, columns, 1 + seed % 9))
@@ -31,7 +31,7 @@ def _net(seed: int) -> tuple[Net, Workload]:
     other = y if seed % 3 == 0 else net.source("r", (1, rows, columns, channels))
     kernel = 3 if seed % 2 else 1
     net.conv(y, "z", channels, kernel, 1, (kernel // 2,) * 4)
-    return net, net.done(net.added("z", other))
+    return net, net.done(net.drained("z", other, "add" if seed % 5 < 3 else "multiply"))
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -62,7 +62,7 @@ def test_law_38_the_bound_holds(seed: int) -> None:
     net = Net(np.random.default_rng(seed))
     x = net.source("x", (1, 1 + seed % 9, 1 + seed % 4, 2 + seed % 31))
     net.conv(x, "y", 1 + seed % 13, 1, 1, (0, 0, 0, 0))
-    net.added("y", net.source("r", net.tensors["y"].shape))
+    net.drained("y", net.source("r", net.tensors["y"].shape))
     workload = net.done("y")
     for rate in (Fraction(1), Fraction(8), None):
         chips = (chip_of(seed, rate), small_chip(l1_bytes=1 << (7 + seed % 6), dram_rate=rate, channels=1 + seed % 3))
@@ -76,14 +76,14 @@ def test_law_42_any_token_removed_is_caught() -> None:
     sums do not wait for it."""
     net = Net(np.random.default_rng(0))
     net.conv(net.source("x", (1, 4, 4, 8)), "z", 16, 1, 1, (0, 0, 0, 0))
-    net.added("z", net.source("r", (1, 4, 4, 16)))
+    net.drained("z", net.source("r", (1, 4, 4, 16)))
     workload, chip = net.done("z"), small_chip(l1_bytes=320, acc_bytes=256)
     compiled = compile_model(workload, chip, Options())
     frame = compiled.frames[-1]
-    assert frame is not None and frame.keeps[ADDEND][0] == frame.keeps[ACC][0] > 0
+    assert frame is not None and frame.keeps[EPILOGUE][0] == frame.keeps[ACC][0] > 0
     assert_agreement(net, workload, chip, compiled, 0)
     (loads,) = [list(unroll(queue)) for queue in compiled.program.queues if queue.engine == "load"]
     names = [step.command.name for step in loads]
-    assert names.index("conv_z.load_addend") > names.index("conv_z.load_a")
+    assert names.index("conv_z.load_epilogue") > names.index("conv_z.load_a")
     dropped = [(label, mutant) for kind, label, mutant in mutants(compiled.program) if kind == "drop token"]
     assert [label for label, mutant in dropped if not caught(net, workload, chip, compiled, mutant)] == []
