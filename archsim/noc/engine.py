@@ -15,10 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from archsim.base.errors import ConfigError
-from archsim.facts.noc.routers import MOST_PORTS
+from archsim.facts.noc.routers import MOST_PORTS, port_words
 from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
-from archsim.noc import network_records
 from archsim.noc.compiled.records import COMING, COMING_LAST, MESSAGE, NO_INDEX, NONE, NOW, SPARE, UNDER_WAY
 from archsim.noc.parameters import WHOLE, PacketFormat, RouterParameters
 from archsim.noc.ways import ShortestWays
@@ -132,7 +131,7 @@ def tree(ways: ShortestWays, source: int, targets: tuple[int, ...]) -> Any:
     nodes = len(topology.nodes)
     if not targets or len(set(targets)) != len(targets) or not all(0 <= target < nodes for target in targets):
         raise ConfigError(f"multicast to {list(targets)}: allowed different nodes of 0 to {nodes - 1}")
-    found = np.zeros(network_records.tree_shape(topology), np.int64)
+    found = np.zeros((topology.routers, 2, port_words(topology.ports)), np.int64)
     for target in targets:
         for link in ways.links(source, target):
             word, port = divmod(link.source_port, MOST_PORTS)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from archsim.base.errors import SimulationError
-from archsim.facts.noc.routers import CROSSBAR, WIRE
+from archsim.facts.noc.routers import CROSSBAR, WIRE, port_words
 from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Topology
 from archsim.noc import network_records
@@ -75,7 +75,7 @@ def _initial(
     found = r.Reservations(
         rules=network_records.rules_of(topology, routes, parameters, packets, switched=False),
         routes=network_records.route_table(routes),
-        trees=np.zeros((0, *network_records.tree_shape(topology)), np.int64),
+        trees=np.zeros((0, topology.routers, 2, port_words(topology.ports)), np.int64),
         messages=np.zeros(0, k.MESSAGE),
         done=np.zeros(1, k.INDEX),
         sending=np.zeros(1 + nodes, k.INDEX),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from archsim.base.errors import ConfigError
-from archsim.facts.noc.routers import CROSSBAR, MOST_PORTS, WIRE
+from archsim.facts.noc.routers import CROSSBAR, MOST_PORTS, WIRE, port_words
 from archsim.facts.noc.routing import NONE as NO_WAY
 from archsim.facts.noc.routing import RoutingTable
 from archsim.facts.noc.topology import Link, NetworkNode, Topology
@@ -16,11 +16,6 @@ from archsim.noc.compiled import records as k
 from archsim.noc.compiled.knuth import generator
 from archsim.noc.compiled.matching import matching
 from archsim.noc.parameters import ALLOCATORS, WHOLE, PacketFormat, RouterParameters
-
-
-def tree_shape(topology: Topology) -> tuple[int, int, int]:
-    """Of a multicast's tree: routers; output ports and those of the upper class; words of ``MOST_PORTS`` ports."""
-    return topology.routers, 2, ceil(topology.ports / MOST_PORTS)
 
 
 def initial(
@@ -34,7 +29,7 @@ def initial(
         rules=rules,
         class_masks=_class_masks(vcs, routes.classes),
         routes=route_table(routes),
-        trees=np.zeros((0, *tree_shape(topology)), np.int64),
+        trees=np.zeros((0, topology.routers, 2, port_words(topology.ports)), np.int64),
         inputs=np.zeros(channels, k.INPUT_VC),
         branches=np.zeros(channels * topology.ports, k.BRANCH),
         buffers=np.zeros(2 * channels << int(rules["slot_bits"][0]), np.int64),

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 WIRE = 1  # cycles in a link beyond its delay: it is written at the end of one cycle and read at the start of another
 CROSSBAR = 1  # cycles through the switch
-MOST_PORTS = 60  # sets of ports and of virtual channels are bits of one word
+MOST_PORTS = 60  # of sets of ports and of virtual channels, which are bits of one word
+
+
+def port_words(ports: int) -> int:
+    """Words that a set of so many ports takes where it may have several."""
+    return -(-ports // MOST_PORTS)
 
 
 def head_cycles(routing_delay: int, *, speculative: bool) -> int:
