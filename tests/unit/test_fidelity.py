@@ -96,8 +96,8 @@ def test_a_part_that_cannot_have_it_is_named_with_what_is_allowed() -> None:
         with_fidelity(a100, "exact")
     assert str(caught.value) == (
         "fidelity: found 'exact'; chip 'a100': part 'crossbar' cannot be simulated with fidelity flit (crossbar.shape: "
-        "found a router of 188 ports, attached ones among them; allowed at most 60, or `fidelity: link` with "
-        "`multicast: false`); allowed fast, or none, which is what the chip states: hbm exact, crossbar link"
+        "found a router of 188 ports, attached ones among them; allowed at most 60, or `fidelity: link`); "
+        "allowed fast, or none, which is what the chip states: hbm exact, crossbar link"
     )
     assert with_fidelity(a100, "fast").memory("hbm").fidelity == "fast"
 
