@@ -124,7 +124,7 @@ def _load_times(
     these can be there; and what each queue loads.
 
     The first tiles are there when each engine has brought its own, when each operand's tile has come over all its
-    edges, and when each memory has served all of them. What is added to finished sums may come in behind them.
+    edges, and when each memory has served all of them. What meets finished sums in the drain may come in behind them.
     """
     channels = chip.architecture.dma.channels
     total, first, way = dict[tuple[str, int], Reals](), dict[tuple[str, int], Reals](), dict[str, Reals]()

@@ -46,7 +46,7 @@ class Unspared:
 
     @property
     def energy_pj(self) -> float:
-        """Of the array's streams, of what else is read where it reads, of what is added to the sums, and of draining
+        """Of the array's streams, of what else is read where it reads, of what the drain reads beside them, and of draining
         them."""
         flows = [*self._streams(), *self._passing(), *self._added()]
         return sum(size * self.chip.energy_pj.get((memory, way), 0.0) for memory, way, size in flows)
@@ -101,7 +101,7 @@ class Unspared:
                 yield place.memory, "read", float(self._values(operand) * share) * plan.element_bytes
 
     def _added(self) -> Iterator[Flow]:
-        """The bias, and what the drain adds."""
+        """The bias, and what the drain reads beside the sums."""
         for plan in self.problem.loads:
             if plan.operand in (BIAS, EPILOGUE):
                 size = prod(self.problem.dims[dim] for dim in plan.dims) * plan.element_bytes

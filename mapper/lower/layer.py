@@ -103,7 +103,7 @@ def _shared(is_ring: bool, token: Token) -> tuple[Token, ...]:
 
 
 def _numbered(regions: tuple[Region, ...]) -> tuple[Region, ...]:
-    """A vector unit calls its operands in0, in1, ...: of a drain the sums, and what it adds to them."""
+    """A vector unit calls its operands in0, in1, ...: of a drain the sums, and its epilogue."""
     return tuple(replace(region, operand=f"in{index}") for index, region in enumerate(regions))
 
 

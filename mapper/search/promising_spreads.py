@@ -48,20 +48,11 @@ def spreads(
     best, _, first = plain[0]
     if best <= CLOSE * max(_at_homes(problem.of_core(first), chip, noc)[0], default=0.0):
         return [spread for _, _, spread in plain[:SEARCHED]]
-    cutting = _ranked(_summing(problem, chip, dtypes, best, tiles), problem, chip, dtypes)
-    promising = [spread for cycles, _, spread in cutting if cycles < best]
-    if tiles:
-        promising = [spread for spread in promising if _is_one_tile(problem.of_core(spread), tiles)]
     summed: dict[int, Spread] = {}
-    for spread in promising:
-        summed.setdefault(problem.of_core(spread).adders, spread)
+    for cycles, _, spread in _ranked(_summing(problem, chip, dtypes, best, tiles), problem, chip, dtypes):
+        if cycles < best:
+            summed.setdefault(problem.of_core(spread).adders, spread)
     return [*(spread for _, _, spread in plain[:SEARCHED]), *islice(summed.values(), SEARCHED)]
-
-
-def _is_one_tile(part: Problem, tiles: Mapping[str, int]) -> bool:
-    """Whether a core's part is of one tile of outputs, where their tiles are stated."""
-    outputs = [dim for dim in tiles if dim not in part.groups["K"]]
-    return bool(outputs) and all(part.dims[dim] <= tiles[dim] for dim in outputs)
 
 
 def _ranked(

@@ -1,6 +1,6 @@
 """Links that packets reserve, packet by packet in plain Python: what ``archsim.noc.compiled.reserve`` has to equal.
 
-Nothing here is shared with the compiled code but the tables of routes and trees. Every packet has a turn at its node,
+Nothing here is shared with the compiled code but the tables of routes. Every packet has a turn at its node,
 at each router and where it arrives; turns of a cycle go in the order in which they became known.
 """
 
@@ -14,11 +14,10 @@ from itertools import count
 from math import ceil
 from typing import Any
 
-from archsim.facts.noc.routers import CROSSBAR, MOST_PORTS, WIRE, head_cycles
+from archsim.facts.noc.routers import CROSSBAR, WIRE, head_cycles
 from archsim.facts.noc.routing import NONE
 from archsim.facts.noc.topology import Link
 from archsim.noc.compiled import knuth
-from archsim.noc.engine import tree
 from archsim.noc.parameters import PacketFormat
 from archsim.noc.ways import ShortestWays
 from archsim.sim.clock import ClockDomain
@@ -29,7 +28,7 @@ from archsim.spec.network import Noc
 
 @dataclass(eq=False)
 class Copy:
-    """A message's copy, along ``way``: the target, or the set of output ports of each router. ``left``: packets, times
+    """A message's copy, along ``way``: the target, or the output ports of each router. ``left``: packets, times
     the nodes to which they go, that have not arrived; ``then``: what goes when all have."""
 
     shipment: Shipped
@@ -141,9 +140,16 @@ class ReservedLinks:
         packets = self._packets.count(flits)
         if len(targets) == 1 or not self._multicast:
             return [Copy(shipment, source, target, flits, packets) for target in targets]
-        sets = tree(self._ways, source, targets)[:, 0].tolist()
-        way = [sum(word << MOST_PORTS * place for place, word in enumerate(words)) for words in sets]
-        return [Copy(shipment, source, way, flits, packets * len(targets))]
+        return [Copy(shipment, source, self._tree(source, targets), flits, packets * len(targets))]
+
+    def _tree(self, source: int, targets: Sequence[int]) -> dict[int, list[int]]:
+        """By router the ports out of which a packet to several nodes leaves it, in order."""
+        ends = {(self._nodes[target].sink, self._nodes[target].port) for target in targets}
+        links = {(link.source, link.source_port) for target in targets for link in self._ways.links(source, target)}
+        found: dict[int, list[int]] = {}
+        for router, port in sorted(ends | links):
+            found.setdefault(router, []).append(port)
+        return found
 
     def _join(self, time: int, after: int, copy: Copy) -> None:
         heappush(self._coming, ((time, after, copy.shipment.key, next(self._order)), copy))
@@ -177,11 +183,11 @@ class ReservedLinks:
 
     def _pass_router(self, now: int, packet: Packet, router: int) -> None:
         way = packet.copy.way
-        if isinstance(way, list):
-            ports = [port for port in range(way[router].bit_length()) if way[router] >> port & 1]
-            for port in ports[:-1]:
+        if isinstance(way, dict):
+            *others, last = way[router]
+            for port in others:
                 self._pass(now, Packet(**vars(packet)), router, port)
-            self._pass(now, packet, router, ports[-1])
+            self._pass(now, packet, router, last)
             return
         port, other = int(self._routes.port[router, way]), int(self._routes.other_port[router, way])
         if other != NONE and next(self._draws) % 2 == 0:

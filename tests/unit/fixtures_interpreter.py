@@ -85,7 +85,7 @@ class Interpreter:
         return np.asarray((index >= 0) & (index < guard.length))
 
     def _matmul(self, layer: Layer, reads: dict[str, Array]) -> tuple[Array, ...]:
-        """The sums, and what is added to them where there is something."""
+        """The sums, and what the drain reads beside them where there is something."""
         axes = tuple(list(layer.dims).index(dim) for dim in layer.k)
         total = (reads["a"] * reads["b"]).sum(axis=axes, keepdims=True)
         first = tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(total.ndim))

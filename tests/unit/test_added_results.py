@@ -54,6 +54,9 @@ def test_numbers_are_those_of_the_runtime_and_whole_ones_equal(
         (RESIDUAL, (1, 48), "of another shape"),
         ((("MatMul", ["x", "w"], "m"), ("Add", ["m", "m"], "y")), (32, 48), "the product itself"),
         ((*RESIDUAL[:2], ("Mul", ["s", "m"], "y")), (32, 48), "read by others too"),
+        (GATED, (1, 48), "a factor of another shape"),
+        ((("MatMul", ["x", "w"], "m"), ("Mul", ["m", "m"], "y")), (32, 48), "its own square"),
+        ((*GATED[:2], ("Div", ["s", "m"], "y")), (32, 48), "a factor of what is read by others too"),
         (
             (("MatMul", ["x", "w"], "m"), ("MatMul", ["r", "v"], "n"), ("Exp", ["n"], "e"), ("Add", ["m", "e"], "y")),
             (32, 48),
@@ -67,7 +70,7 @@ def test_else_it_is_a_layer_of_its_own(
     tmp_path: Path, nodes: tuple[tuple[str, list[str], str], ...], added: tuple[int, ...], why: str
 ) -> None:
     found = load_model(_model(tmp_path, *nodes, added=added)).layers
-    assert "Add" in [layer.op for layer in found], why
+    assert {"Add", "Mul"} & {layer.op for layer in found}, why
 
 
 def test_the_later_of_two_products_adds_the_other_one(tmp_path: Path) -> None:

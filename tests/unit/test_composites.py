@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from onnx import helper
 
 import archsim
 from archsim.base.errors import ArchsimError, ModelError
@@ -18,6 +19,7 @@ from archsim.ir.forms.workload import checked_workload, workload_to_yaml
 from archsim.ir.result import single_layers
 from archsim.ir.workload import Workload
 from archsim.report.run.layer_layout import layers
+from tests.unit.fixtures_onnx import random, write_nodes
 from tests.unit.test_transformer_configs import load
 
 TORCH = Path(__file__).parents[1] / "golden" / "torch"
@@ -46,6 +48,33 @@ def test_torchs_block_has_those_of_the_config() -> None:
     assert [each.kind for each in found.composites] == ["attention", "gated_mlp"]
     (gated,) = _of(found, "gated_mlp").values()
     assert [name.rpartition(".")[2] for name in gated if name in ("gate", "up", "down")] == ["gate", "up", "down"]
+
+
+@pytest.mark.parametrize(
+    ("last", "kinds"),
+    [
+        ((("MatMul", ["t", "v"], "y"),), ["gated_mlp"]),
+        ((("MatMul", ["r", "v"], "z"), ("Mul", ["z", "t"], "y")), []),
+    ],
+    ids=["multiplied with weights", "multiplies another product"],
+)
+def test_a_gated_block_ends_in_a_product_of_what_was_gated(
+    tmp_path: Path, last: tuple[tuple[str, list[str], str], ...], kinds: list[str]
+) -> None:
+    """Gate and value are products of x, the second of which multiplies as it is drained; a product whose drain takes
+    in the result does not end the block."""
+    nodes = (
+        ("MatMul", ["x", "w"], "g"),
+        ("Sigmoid", ["g"], "a"),
+        ("MatMul", ["x", "u"], "b"),
+        ("Mul", ["a", "b"], "t"),
+    )
+    made = [helper.make_node(op, inputs, [name], name=name) for op, inputs, name in (*nodes, *last)]
+    weights = {name: random(16, 16) for name in ("w", "u", "v")}
+    inputs = {name: [8, 16] for name in ("x", "r") if any(name in read for _, read, _ in (*nodes, *last))}
+    found = load_model(write_nodes(tmp_path, made, inputs, ["y"], **weights))
+    assert [each.kind for each in found.composites] == kinds
+    assert [layer.op for layer in found.layers] == ["MatMul"] * 3
 
 
 def test_an_attention_without_paths_is_numbered() -> None:

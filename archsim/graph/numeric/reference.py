@@ -131,7 +131,7 @@ def _affine(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: 
 
 
 def _activated(graph: Graph, numbers: Quantised, found: Mapping[str, Array], node: GraphNode, data: Array) -> Array:
-    """The sum and the activation that ride on a result; constant scales and shifts are folded already."""
+    """The sum or gate, and the activation, that ride on a result; constant scales and shifts are folded already."""
 
     def operand(name: str) -> Array | None:
         if not name:

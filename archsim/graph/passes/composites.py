@@ -149,7 +149,9 @@ class _Search:
         """Where gate and value are multiplied, what makes both of one value, and the product of the result."""
         readers = self.readers.get(node.outputs[0], [])
         sides = self._multiplied(node)
-        if len(readers) != 1 or not self._is_weighed(readers[0]) or len(sides) != 2 or None in sides:
+        if len(sides) != 2 or None in sides or len(readers) != 1:
+            return None
+        if not self._is_weighed(readers[0]) or node.outputs[0] not in readers[0].inputs[:2]:
             return None
         makers = [side for side in sides if side is not None]
         if len({maker.inputs[0] for maker, *_ in makers}) != 1 or [side[2] for side in makers].count(True) != 1:
@@ -182,7 +184,7 @@ class _Search:
             passed.add(node.name)
             name = node.inputs[0]
             part = name if self._activates(node) else part
-        if node is None:
+        if node is None or self.graph.beside(node):
             return None
         return node, passed, active or any(self._activates(other) for other in node.fused), part
 

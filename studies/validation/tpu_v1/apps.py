@@ -25,11 +25,8 @@ from archsim.repetition import repeat
 CHIP = "tpu_v1"
 UNIT = "core[0].array"
 INT16 = {"dtypes.inputs": "int16", "dtypes.outputs": "int16"}
-OF_INT16 = (
-    "LSTM0",
-    "LSTM1",
-    "CNN1",
-)  # whose TOPS are nearer to a half of the useful share of the peak than to all of it
+# whose published TOPS are nearer to a half of the useful share of the peak than to all of it
+OF_INT16 = ("LSTM0", "LSTM1", "CNN1")
 APPS = Path(__file__).with_name("apps.csv")
 HEAD = """| application | TOPS published | simulated | | active | weight stall | weight shift | other |
 |---|---|---|---|---|---|---|---|"""
