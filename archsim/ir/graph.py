@@ -63,8 +63,8 @@ class GraphValue:
 class GraphNode:
     """One operator call. ``inputs`` and ``outputs`` are value names, '' where an optional one is absent.
 
-    ``fused``: the nodes merged into this one, in order (folded scales and shifts, a sum or product with another value, an
-    activation on the way out), each of which reads what the one before makes as its first input that is no constant;
+    ``fused``: the nodes merged into this one, in order (folded scales and shifts, a sum or product with another value,
+    an activation on the way out), each of which reads what the one before makes as its first input that is no constant;
     then ``outputs`` are those of the last of them.
     """
 

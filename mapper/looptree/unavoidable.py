@@ -46,7 +46,7 @@ class Unspared:
 
     @property
     def energy_pj(self) -> float:
-        """Of the array's streams, of what else is read where it reads, of what the drain reads beside them, and of draining
+        """Of the array's streams, of what else is read where it reads, of the drain's other operand, and of draining
         them."""
         flows = [*self._streams(), *self._passing(), *self._added()]
         return sum(size * self.chip.energy_pj.get((memory, way), 0.0) for memory, way, size in flows)

@@ -22,6 +22,12 @@ CHIPS = [name for name, _ in show.listing("chips") if load.load(name).cores <= M
 SMALL = {
     "gemm_4096": {"size": 512},
     "bert_base": {"seq": 32, "layers": 1, "hidden": 192, "heads": 3, "vocabulary": 500},
+    "tpu_v1_mlp0": {"batch": 2, "width": 40},
+    "tpu_v1_mlp1": {"batch": 2, "narrow": 24, "wide": 40},
+    "tpu_v1_lstm0": {"batch": 2, "narrow": 24, "wide": 40},
+    "tpu_v1_lstm1": {"batch": 2, "narrow": 24, "wide": 40},
+    "tpu_v1_cnn0": {"batch": 1, "size": 5, "channels": 8},
+    "tpu_v1_cnn1": {"batch": 1, "height": 6, "width": 7, "channels": 8, "hidden": 20},
 }  # parameters
 
 
