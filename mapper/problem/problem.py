@@ -151,7 +151,7 @@ class Problem:
         return prod(parts for (dim, _), parts in cut if dim in self.groups["K"])
 
     def having(self, plan: OperandPlan) -> int:
-        """How many cores have tiles of an operand: of an output, and of what is added to it, only one of those that add
+        """How many cores have tiles of an operand: of an output, and of its epilogue, only one of those that add
         it up."""
         cores = self.spread.cores if self.spread is not None else 1
         return cores // self.adders if plan.operand in (*FINISHED, BIAS) else cores

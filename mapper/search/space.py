@@ -153,7 +153,7 @@ def _uses_strips(order: tuple[str, ...], found: Mapping[str, int]) -> bool:
 
 def _leader(problem: Problem, plan: OperandPlan) -> str:
     """The plan that another one goes with: what it follows, the stage of the weights for the bias, that of the output
-    for what is added to it; '' for none."""
+    for its epilogue; '' for none."""
     if plan.follows:
         return plan.follows
     leading = {BIAS: "b", EPILOGUE: OUT}.get(plan.operand) if plan.is_stage else None

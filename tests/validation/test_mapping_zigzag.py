@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from mapper.looptree.search.optimal import search
 from mapper.looptree.search.space import Space
 from tests.oracles.zigzag.compare import ANY_DIMS, best, price
 from tests.oracles.zigzag.files import ZigzagAccelerator, ZigzagLayer, read
+from tests.tools.scripts import script
 
 FOLDER = default_reference("mapping") / "zigzag"
 STUDY = Path(__file__).parents[2] / "studies" / "validation" / "mapping_zigzag.py"
@@ -49,12 +48,7 @@ def one(file: str, name: str) -> tuple[ZigzagAccelerator, ZigzagLayer]:
 
 def study() -> Any:
     """studies/validation/mapping_zigzag.py as a module."""
-    spec = importlib.util.spec_from_file_location("mapping_zigzag", STUDY)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return script(STUDY)
 
 
 def test_all_are_here() -> None:

@@ -7,8 +7,6 @@ where weights are streamed from it. What lies between these and the simulated fi
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +15,7 @@ import pytest
 from archsim.ir.result import Result
 from archsim.lab.run.job import Job, build
 from archsim.lab.run.run import simulated
+from tests.tools.scripts import script
 
 STUDY = Path(__file__).parents[2] / "studies" / "benchmarks" / "fc_mtia.py"
 ALONE_IN_SRAM = {"int8": 0.92, "fp16": 0.91}  # of the peak; published: more than 0.92
@@ -27,12 +26,7 @@ OF_STREAMS = 0.90  # of that: a floor against regressions
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
     """studies/benchmarks/fc_mtia.py as a module."""
-    spec = importlib.util.spec_from_file_location("fc_mtia", STUDY)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["fc_mtia"] = module
-    spec.loader.exec_module(module)
-    return module
+    return script(STUDY)
 
 
 def run(tmp_path: Path, text: str, dtype: str = "int8") -> Result:

@@ -5,8 +5,6 @@ What lies between published and simulated figures is told by docs/silicon.md; th
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from math import ceil
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from archsim.frontend.load import load_model
+from tests.tools.scripts import script
 
 STUDY = Path(__file__).parents[2] / "studies" / "validation" / "tpu_v1" / "apps.py"
 REACHED = {"MLP0": 0.22, "MLP1": 0.24, "LSTM0": 0.09, "LSTM1": 0.40, "CNN0": 0.36, "CNN1": 0.09}  # of published TOPS
@@ -26,12 +25,7 @@ TILE = 256
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
     """studies/validation/tpu_v1/apps.py as a module."""
-    spec = importlib.util.spec_from_file_location("tpu_v1_apps", STUDY)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["tpu_v1_apps"] = module
-    spec.loader.exec_module(module)
-    return module
+    return script(STUDY)
 
 
 @pytest.mark.parametrize("app", REACHED)
