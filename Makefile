@@ -12,7 +12,7 @@
 # Each makes its own virtual environment in .venv first. Needs Python 3.11 or newer; PYTHON=... names one.
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-fast browser lint types contracts pythons yardstick bench replay laws chip-page models-page docs clean
+.PHONY: demo test test-fast browser lint types contracts pythons yardstick bench replay laws chip-page models-page area-page docs clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -72,6 +72,9 @@ chip-page: $(VENV)/.dev
 
 models-page: $(VENV)/.dev
 	$(BIN)/python -m tests.tools.models_page > docs/models.md
+
+area-page: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.area_page > area.md && mv area.md docs/area.md
 
 clean:
 	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -23,7 +23,7 @@ from archsim.base import registry
 from archsim.base.errors import ArchsimError
 from archsim.base.version import __version__
 from archsim.base.writable import check_directory
-from archsim.cli import ending, importing, model, noc, report, silicon, sweep
+from archsim.cli import area, ending, importing, model, noc, report, silicon, sweep
 from archsim.cli import options as opt
 from archsim.cli.printing import progress, put, say_error
 from archsim.lab.kit import gc_pause
@@ -122,7 +122,7 @@ def dram(
 @app.command("validate")
 def validate(
     suite: Annotated[
-        str, typer.Argument(metavar="SUITE", help="What is compared: dram, mapping, noc, systolic or silicon.")
+        str, typer.Argument(metavar="SUITE", help="What is compared: dram, mapping, noc, systolic, area or silicon.")
     ],
     reference: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Take reference data of the same format from here.")
@@ -142,31 +142,39 @@ def validate(
         typer.Option(help="silicon: none leaves out the keys that were fitted to measured rows."),
     ] = silicon.CalibrateChoice.SHIPPED,
     workers: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="silicon: processes.")] = 1,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="silicon: write pages and rows into DIR.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="silicon, area: write pages and rows into DIR.")
+    ] = None,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
     """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored.
 
-    The suite silicon has no thresholds: it counts what cannot be run, says why, and exits with 1 where no row can be.
+    The suites area and silicon have no thresholds. Area prints its scores; silicon counts what cannot be run, says why,
+    and exits with 1 where no row can be.
     """
     from archsim.lab.validate import suites
     from archsim.report.checks import validation
     from archsim.report.kit.console import columns, folded
 
+    if suite == suites.AREA:
+        _alone(
+            "silicon",
+            {"--set": set_, "--jobs": workers > 1, "--calibrate": calibrate is not silicon.CalibrateChoice.SHIPPED},
+        )
+        _alone("dram, mapping, noc or systolic", {"--allow-skipped": allow_skipped})
+        area.validate(reference, out, format_)
+        return
     if suite == suites.SILICON:
         if allow_skipped:
             said = "is no option of the suite silicon: rows that cannot be run are counted and do not fail"
             raise typer.BadParameter(said, param_hint="--allow-skipped")
         silicon.validate(reference, tuple(set_ or ()), calibrate.value, workers, out, format_)
         return
-    given = {
-        "--set": set_,
-        "--jobs": workers > 1,
-        "--out": out,
-        "--calibrate": calibrate is not silicon.CalibrateChoice.SHIPPED,
-    }
-    for flag in (flag for flag, value in given.items() if value):
-        raise typer.BadParameter("is an option of the suite silicon", param_hint=flag)
+    _alone(
+        "silicon",
+        {"--set": set_, "--jobs": workers > 1, "--calibrate": calibrate is not silicon.CalibrateChoice.SHIPPED},
+    )
+    _alone("silicon or area", {"--out": out})
     with progress():
         result = suites.run(suite, reference)
     table = folded(validation.to_table(result), columns())
@@ -176,6 +184,12 @@ def validate(
         say_error(f"error: validate {suite}: {refused}; --allow-skipped accepts that")
     if refused or not result.met:
         raise typer.Exit(1)
+
+
+def _alone(suite: str, given: dict[str, object]) -> None:
+    """Refuse options that are given and belong to another suite."""
+    for flag in (flag for flag, value in given.items() if value):
+        raise typer.BadParameter(f"is an option of the suite {suite}", param_hint=flag)
 
 
 @app.command("calibrate")

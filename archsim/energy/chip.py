@@ -5,7 +5,8 @@ DRAM: a bit on the pins), caches also ``lookup`` (of the tags of a set), DRAM al
 of one channel); networks ``router``, ``link`` (a flit through one); arrays ``mac`` and, per element,
 ``register_read``, ``register_write``, ``wire``, or each with ``_inputs``, ``_weights``, ``_partials`` behind it;
 vector units ``lane_op`` and their functions; the host ``flop``, ``link_bit``.
-``area``, ``leakage`` and ``idle`` of a part are those of one instance.
+``area``, ``leakage`` and ``idle`` of a part are those of one instance; instances that are on the die and not in use
+count in the area alone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from archsim.base.errors import ConfigError, nearest
+from archsim.energy import die
 from archsim.energy.chip_tables import ZJ_PER_PJ, ChipTables, PartTable
 from archsim.energy.part_prices import (
     ActionRate,
@@ -22,16 +24,18 @@ from archsim.energy.part_prices import (
     PricingContext,
     price_array,
     price_cache,
+    price_control,
     price_dma,
     price_host,
     price_memory,
     price_noc,
     price_vector,
 )
+from archsim.energy.structures import load_structures
 from archsim.energy.technology import load_technology
 from archsim.facts.dram.catalogue import dram
 from archsim.ir.dtypes import sum_dtype
-from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
+from archsim.spec.architecture import Architecture, Array, Control, Dma, Host, Vector
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import NetworkLevel, Noc, OuterNetwork
 from archsim.spec.part import Part, SourcedNumber
@@ -44,6 +48,7 @@ _PRICE: Mapping[type[Part], Callable[..., PricedPart]] = {
     Array: price_array,
     Vector: price_vector,
     Dma: price_dma,
+    Control: price_control,
     Host: price_host,
 }
 
@@ -76,6 +81,7 @@ def tables_for(
         parts,
         {_PAIR.format(*pair): _arrays(architecture, formats, pair) for pair in sorted(set(apart.values()))},
         {layer: _PAIR.format(*pair) for layer, pair in apart.items()},
+        die.beside(architecture, parts),
     )
     _check_area(tables)
     return tables
@@ -93,7 +99,8 @@ def modelled(architecture: Architecture, dtypes: Mapping[str, str] | None = None
     """What the models make of one instance of each part, whatever its chip file states; arguments and errors as of
     ``tables_for``."""
     formats = {**architecture.dtypes, **(dtypes or {})}
-    context = PricingContext(load_technology(architecture.technology), formats, architecture.voltage_v)
+    technology = load_technology(architecture.technology)
+    context = PricingContext(technology, load_structures(), formats, architecture.voltage_v)
     return {part.name: _PRICE[type(part)](part, context) for part in architecture.parts()}
 
 
@@ -149,7 +156,7 @@ def _table(part: Part, priced: PricedPart) -> PartTable:
         part.scope,
         charges,
         leakage.value * part.copies,
-        area.value * part.copies,
+        area.value * float(part.copies if part.on_die is None else part.on_die),
         {**energy_sources, "leakage": leakage.source, **idle_source, "area": area.source},
         charges["lane_ops"] if isinstance(part, Vector) else None,
         None if part.idle_w is None else part.idle_w.value * part.copies,

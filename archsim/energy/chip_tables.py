@@ -9,17 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from archsim.base.errors import SimulationError
+from archsim.spec.part import SourcedNumber
 
 ZJ_PER_PJ = 10**9
 ZJ_PER_J = 10**21
 NW_PER_W = 10**9
+INTERFACE = " interface"  # of a DRAM part, which is all of it that is on the die
 
 
 @dataclass(frozen=True, slots=True)
 class PartTable:
     """One part of the chip; all its instances together in ``leakage_w``, ``idle_w`` and ``area_mm2``.
 
-    ``kind``: dram | cache | sram | registers | noc | array | vector | dma | host; ``scope``: chip | dram | host.
+    ``kind``: dram | cache | sram | registers | noc | array | vector | dma | control | host; ``scope``: chip | dram |
+    host.
     ``charges``: action as counted by the machine -> zJ of one; ``rest``: of any other action (functions of a
     vector unit), None where there is none. ``sources``: 'energy.NAME', 'leakage', 'area' -> where the figure
     comes from.
@@ -51,13 +54,15 @@ class ChipTables:
     """Every part of one chip, outermost first.
 
     ``pairs``: of number formats by name, such as ``bf16xbf16``, in which an array computes some layers and which are
-    not the run's -> the arrays at these; ``layers``: such a layer -> its pair's name.
+    not the run's -> the arrays at these; ``layers``: such a layer -> its pair's name. ``beside``: what is on the die
+    and is no part, such as links, by a name with a blank -> mm2.
     """
 
     technology: str
     parts: Mapping[str, PartTable]
     pairs: Mapping[str, Mapping[str, PartTable]] = field(default_factory=dict)
     layers: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, SourcedNumber] = field(default_factory=dict)
 
     def charge_zj(self, part: str, action: str, layer: str = "") -> int:
         """Energy of one ``action`` of ``part`` in a layer; raises SimulationError when none is known: nothing is
@@ -77,17 +82,19 @@ class ChipTables:
         return self.charge_zj(part, action, layer) / ZJ_PER_PJ
 
     def area_breakdown_mm2(self) -> dict[str, float]:
-        """Part -> mm2 on the chip. Of a DRAM the interface counts; the host is no part of the chip."""
-        return {
-            f"{name} interface" if table.scope == "dram" else name: table.area_mm2
+        """Part -> mm2 on the die. Of a DRAM the interface counts; the host is not on it. Then what is no part."""
+        parts = {
+            f"{name}{INTERFACE}" if table.scope == "dram" else name: table.area_mm2
             for name, table in self.parts.items()
             if table.scope != "host"
         }
+        return parts | {name: area.value for name, area in self.beside.items()}
 
     def sources(self) -> dict[str, str]:
         """Key path of every figure ('l1.energy.read', 'l1.area'), with a pair's name behind those that are of one
         ('mxu.energy.mac bf16xbf16') -> where it comes from."""
         found = {f"{name}.{key}": text for name, table in self.parts.items() for key, text in table.sources.items()}
+        found |= {f"{name}.area": area.source for name, area in self.beside.items()}
         for pair, tables in self.pairs.items():
             for name, table in tables.items():
                 energies = {key: text for key, text in table.sources.items() if key.startswith("energy.")}

@@ -1,4 +1,4 @@
-"""DRAM energy by standard: per bit on the pins, per command, standing, and the chip's interface area."""
+"""DRAM energy by standard: per bit on the pins, per command, standing, and what stands on the chip for it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DramTable:
     refresh_pj: SourcedNumber
     background_mw: SourcedNumber
     precharged_mw: SourcedNumber
-    interface_mm2_per_bit: SourcedNumber
+    interface: str  # kind of what stands on the chip for it, of the area table; '' for nothing
 
 
 def widths(part: Memory, table: DramTable) -> tuple[float, float]:
@@ -64,5 +64,5 @@ def read_dram(path: Path) -> DramTable:
         figure.of(table.refresh_pj),
         figure.of(table.background_mw),
         figure.of(table.precharged_mw or table.background_mw),
-        figure.of(table.interface_mm2_per_bit),
+        table.interface or "",
     )

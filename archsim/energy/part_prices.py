@@ -1,9 +1,8 @@
-"""Prices of each kind of part from the technology's figures: energy per action, leakage and area of one
-instance.
+"""Prices of each kind of part from the tables' figures: energy per action, leakage and area of one instance.
 
 Dynamic energy of logic and SRAM scales with the square of the chip's voltage over the table's, leakage with
-their ratio. Not priced: clock trees, control, DMA descriptors, pads; a chip file may state a part's own
-figures.
+their ratio; areas are those of ``structures``. Not priced: clock trees, instructions, DMA descriptors; a chip file may
+state a part's own figures.
 
 Prices of a network, or of one around others: a flit through a router, and over a link; area and leakage of all
 routers.
@@ -15,7 +14,7 @@ A flit is written to an input buffer and read from it, and drives one input line
 crossbar, which span all its outputs and all its inputs; routers of different size are priced at their mean. Source of
 the form: H. Wang et al., "Orion", MICRO 2002. Area: the buffers' flip-flops, and inputs x outputs x (bits x track)^2 of
 wires for each crossbar; leakage: the buffers, and the static power of each direction of a phy. Not priced: clock
-trees, allocators' area, wires between a router and its nodes or the network around it, area of phys.
+trees, allocators' area, wires between a router and its nodes or the network around it. Pads of a phy are in ``links``.
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from archsim.energy.dram import load_dram, widths
+from archsim.energy.structures import CACHE, LOCAL, DieArea, Structures, cited
 from archsim.energy.technology import Technology
 from archsim.ir.activity import combining
-from archsim.spec.architecture import Array, Dma, Host, Vector
+from archsim.spec.architecture import Array, Control, Dma, Host, Vector
 from archsim.spec.dtypes import BITS
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import NetworkLevel
@@ -70,8 +70,14 @@ class PricingContext:
     """The technology at a chip's voltage, and the chip's dtype of each role."""
 
     technology: Technology
+    structures: Structures
     dtypes: Mapping[str, str]
     voltage_v: float
+
+    @property
+    def die(self) -> DieArea:
+        """Areas at the node."""
+        return DieArea(self.technology, self.structures)
 
     def dynamic(self, figure: SourcedNumber) -> SourcedNumber:
         """A dynamic energy at the chip's voltage."""
@@ -97,25 +103,27 @@ class PricingContext:
 def price_memory(part: Memory, context: PricingContext) -> PricedPart:
     """SRAM per word access, registers per byte, DRAM per bit on the pins."""
     if part.kind == "dram":
-        return _price_dram(part)
+        return _price_dram(part, context)
     return _price_registers(part, context) if part.kind == "registers" else _price_sram(part, context)
 
 
-def _price_sram(part: Memory, context: PricingContext) -> PricedPart:
+def _price_sram(part: Memory | Cache, context: PricingContext, structure: str | None = None) -> PricedPart:
     sram, bank_bytes, bits = context.technology.sram, part.capacity_bytes / part.banks, part.word_bytes * 8
     read, write = (context.dynamic(sram.bank(column, bank_bytes, bits)) for column in ("read_pj", "write_pj"))
     leakage = context.static(sram.bank("leakage_uw", bank_bytes, bits))
-    area = sram.bank("area_um2", bank_bytes, bits)
-    many = part.banks * sram.ports_factor(part)
-    ports = f"{part.banks} banks, ports x {sram.ports_factor(part):g} ({sram.extra_port.source})"
+    factor = sram.ports_factor(part)
+    ports = f"{part.banks} banks, ports x {factor:g} ({sram.extra_port.source})"
+    around = structure or part.structure or LOCAL
+    mm2 = context.die.sram(part.capacity_bytes / 1024, bank_bytes / 1024, factor, around)
+    area = cited({"": context.die.sram_source(around), "ports": sram.extra_port.source})
     return PricedPart(
         {
             "read": ActionRate({"read_accesses": read.value}, read.source),
             "write": ActionRate({"write_accesses": write.value}, write.source),
         },
         ("read_bytes", "write_bytes"),
-        SourcedNumber(leakage.value * 1e-6 * many, f"{leakage.source}; {ports}"),
-        SourcedNumber(area.value * 1e-6 * many, f"{area.source}; {ports}"),
+        SourcedNumber(leakage.value * 1e-6 * part.banks * factor, f"{leakage.source}; {ports}"),
+        SourcedNumber(mm2, area),
     )
 
 
@@ -123,12 +131,12 @@ def price_cache(part: Cache, context: PricingContext) -> PricedPart:
     """The lines as an SRAM, and a tag array: an SRAM of one word per set, which a look-up reads whole.
 
     A tag is what the set's number and the place in the line leave of an address, and a valid bit; the order of use is
-    left out. Each bank of the lines has its share of the tags.
+    left out. Each bank of the lines has its share of the tags, whose area is in what stands around a cache's macros.
     """
-    data, sram = _price_sram(part, context), context.technology.sram
+    data, sram = _price_sram(part, context, CACHE), context.technology.sram
     bits = part.ways * (part.tag_bits + 1)
     bank_bytes = part.sets * bits / 8 / part.banks
-    read, leakage, area = (sram.bank(column, bank_bytes, bits) for column in ("read_pj", "leakage_uw", "area_um2"))
+    read, leakage = (sram.bank(column, bank_bytes, bits) for column in ("read_pj", "leakage_uw"))
     lookup, static = context.dynamic(read), context.static(leakage)
     return PricedPart(
         {**data.rates, "lookup": ActionRate({"lookups": lookup.value}, f"tags: {lookup.source}")},
@@ -136,16 +144,13 @@ def price_cache(part: Cache, context: PricingContext) -> PricedPart:
         SourcedNumber(
             data.leakage_w.value + static.value * 1e-6 * part.banks, f"{data.leakage_w.source}; tags: {static.source}"
         ),
-        SourcedNumber(
-            data.area_mm2.value + area.value * 1e-6 * part.banks, f"{data.area_mm2.source}; tags: {area.source}"
-        ),
+        data.area_mm2,
     )
 
 
 def _price_registers(part: Memory, context: PricingContext) -> PricedPart:
     bit = context.dynamic(context.technology.register_pj_per_bit)
-    per_bit = context.technology.register_um2_per_bit
-    area = SourcedNumber(part.capacity_bytes * 8 * per_bit.value * 1e-6, per_bit.source)
+    area = _flip_flops(part.capacity_bytes * 8, context)
     return PricedPart(
         {
             "read": ActionRate({"read_bytes": bit.value * 8}, bit.source),
@@ -157,7 +162,7 @@ def _price_registers(part: Memory, context: PricingContext) -> PricedPart:
     )
 
 
-def _price_dram(part: Memory) -> PricedPart:
+def _price_dram(part: Memory, context: PricingContext) -> PricedPart:
     table = load_dram(part.standard)
     share, whole = widths(part, table)
     opened = table.background_mw.value - table.precharged_mw.value  # mW x ps = 1e-3 pJ
@@ -173,10 +178,17 @@ def _price_dram(part: Memory) -> PricedPart:
         },
         ("read_bytes", "write_bytes", "read_accesses", "write_accesses", "row_hits", "row_misses", "row_conflicts"),
         SourcedNumber(table.precharged_mw.value * 1e-3 * whole, table.precharged_mw.source),
-        SourcedNumber(
-            table.interface_mm2_per_bit.value * part.width_bits * part.channels,
-            table.interface_mm2_per_bit.source,
-        ),
+        _interface(part, table.interface, context.die),
+    )
+
+
+def _interface(part: Memory, kind: str, die: DieArea) -> SourcedNumber:
+    """mm2 of pads, drivers and controllers on the chip."""
+    if not kind:
+        return SourcedNumber(0.0, "estimated: none; a memory of constant rate has no pins")
+    one = die.structures.memory(kind)
+    return SourcedNumber(
+        die.interface(one, part.width_bits * part.channels / one.width_bits), die.interface_source(one)
     )
 
 
@@ -227,18 +239,35 @@ def _register(part: Array, role: str, context: PricingContext) -> SourcedNumber:
 
 
 def _array_area(part: Array, context: PricingContext) -> SourcedNumber:
-    """MACs that reach the best rate, and the PEs' registers."""
-    technology = context.technology
-    add = technology.number_format(context.dtypes["accumulate"]).add_um2
-    macs = {}
-    for (inputs, weights), rate in sorted(part.rates.items()):
-        wider = max((technology.number_format(d).multiply_um2 for d in (inputs, weights)), key=lambda f: f.value)
-        macs[float(rate) * (wider.value + add.value)] = wider.source
-    largest = max(macs)
-    register = technology.register_um2_per_bit
-    pe_um2 = largest + register.value * 8 * sum(file.size_bytes for file in part.registers)
-    text = f"multiply: {macs[largest]}; add: {add.source}; registers: {register.source}"
-    return SourcedNumber(pe_um2 * 1e-6 * part.rows * part.cols, text)
+    """MACs of the pair of formats that takes most, since they share one array, and the PEs' registers.
+
+    PEs to which operands hop keep them in registers of their own; of others what a tree of products holds counts, and
+    what their dataflow keeps in registers stands as a memory beside them. Register files beyond FLIP_FLOP_BYTES are
+    SRAM.
+    """
+    die, files = context.die, [file.size_bytes for file in part.registers]
+    bits = 8.0 * sum(size for size in files if size <= FLIP_FLOP_BYTES)
+    if part.form != "systolic":
+        bits = die.structures.tree_register_bits.value
+    gates = max(_pe_gates(die, pair, float(rate), bits, context.dtypes) for pair, rate in part.rates.items())
+    large = [size / 1024 for size in files if size > FLIP_FLOP_BYTES]
+    pe_mm2 = die.logic(gates) + sum(die.sram(kib, kib, 1.0, LOCAL) for kib in large)
+    structures = die.structures
+    source = die.logic_source(overhead=structures.overhead, registers=structures.pe_register_gates)
+    return SourcedNumber(pe_mm2 * part.rows * part.cols, source)
+
+
+def _pe_gates(die: DieArea, pair: tuple[str, str], rate: float, bits: float, dtypes: Mapping[str, str]) -> float:
+    """Gates of a PE that does ``rate`` MACs of a pair of formats in a cycle and has so many register bits."""
+    return rate * die.mac_gates(pair, _adder(pair, dtypes["accumulate"]), bits / rate)
+
+
+def _adder(pair: tuple[str, str], accumulate: str) -> str:
+    """Format of the adder beside a multiplier: that of the sums where it is of its kind, else of 32 bits."""
+    whole = all("int" in dtype for dtype in pair)
+    if whole == ("int" in accumulate):
+        return accumulate
+    return "int32" if whole else "fp32"
 
 
 def price_vector(part: Vector, context: PricingContext) -> PricedPart:
@@ -258,18 +287,33 @@ def price_vector(part: Vector, context: PricingContext) -> PricedPart:
             f"estimated: a pass is one {dtype} multiply ({used.multiply_pj.source}) and add ({used.add_pj.source})",
         )
     )
-    areas = {
-        part.lanes[name]
-        * (unit.multiply_um2.value + unit.add_um2.value): f"{unit.multiply_um2.source}; {unit.add_um2.source}"
-        for name, unit in formats.items()
-    }
-    area = SourcedNumber(max(areas) * 1e-6, f"multiplier and adder of each lane: {areas[max(areas)]}")
+    area = _lanes_area(part, context.die)
     functions = {
         name: ActionRate({name: op.value * float(cycles)}, f"{op.source}; {float(cycles):g} passes")
         for name, cycles in sorted(part.function_cycles.items())
     }
     rates = {"lane_op": ActionRate({"lane_ops": op.value}, op.source), **functions}
     return PricedPart(rates, (), context.logic_leakage_w(area), area)
+
+
+def _lanes_area(part: Vector, die: DieArea) -> SourcedNumber:
+    """A multiplier and an adder for each lane: of floats the format that takes most, and of integers, which have their
+    own."""
+    gates: dict[bool, float] = {}
+    for dtype, lanes in part.lanes.items():
+        whole = "int" in dtype
+        gates[whole] = max(gates.get(whole, 0.0), lanes * die.lane_gates(dtype))
+    return SourcedNumber(die.logic(sum(gates.values())), die.logic_source(overhead=die.structures.overhead))
+
+
+def price_control(part: Control, context: PricingContext) -> PricedPart:
+    """Gates of scalar cores, SIMT sub-cores and units that stand by; what instructions spend is not modelled."""
+    die, table = context.die, context.structures
+    gates = float(part.scalar_cores) * table.scalar_core_gates.value + part.subcores * die.subcore_gates(part.lanes)
+    gates += sum(count * die.lane_gates(dtype) for dtype, count in part.units.items())
+    source = die.logic_source(scalar_core=table.scalar_core_gates, sub_core=table.simt_subcore_gates)
+    area = SourcedNumber(die.logic(gates), source)
+    return PricedPart({}, (), context.logic_leakage_w(area), area)
 
 
 def price_dma(_part: Dma, context: PricingContext) -> PricedPart:
@@ -337,11 +381,16 @@ def _static_w(part: NetworkLevel, leakage: SourcedNumber) -> SourcedNumber:
 
 def _buffers(part: NetworkLevel, context: PricingContext) -> SourcedNumber:
     """mm2 of the flip-flops of all input buffers."""
-    per_bit = context.technology.register_um2_per_bit
     inputs = sum(inputs for inputs, _ in part.ports)
     deeper = max(0, part.far_buffer_flits - part.buffer_flits)
     flits = part.vcs * (inputs * part.buffer_flits + part.links * deeper)
-    return SourcedNumber(flits * part.link_bits * per_bit.value * 1e-6, per_bit.source)
+    return _flip_flops(flits * part.link_bits, context)
+
+
+def _flip_flops(bits: int, context: PricingContext) -> SourcedNumber:
+    """mm2 of bits in registers that are no PE's."""
+    gates = context.structures.flip_flop_gates
+    return SourcedNumber(context.die.logic(bits * gates.value), context.die.logic_source(flip_flop=gates))
 
 
 def _crossbars_mm2(part: NetworkLevel, track_um: float) -> float:

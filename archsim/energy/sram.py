@@ -1,10 +1,10 @@
-"""Energy, area and leakage of an SRAM bank by size and word width, from tabulated points.
+"""Energy and leakage of an SRAM bank by size and word width, from tabulated points.
 
 Between points of one width: straight lines in log size and log figure; beyond the table its end lines go on.
 Between widths: a straight line in log width. A word narrower than the narrowest width costs as much as that
 one; a word wider than the widest is read from several banks of that width side by side, which share the size.
 A memory of n banks is n banks of size / n. Points hold for one read-write port; each further port adds a
-share of area and leakage, none of the energy of an access.
+share of leakage (and of the area, ``structures``), none of the energy of an access.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ SramCurve = tuple[tuple[float, float], ...]  # (size_kib, figure), ascending
 
 @dataclass(frozen=True, slots=True)
 class SramTable:
-    """``curves``: word bits -> column (read_pj, write_pj, area_um2, leakage_uw) -> points; ``sources`` by word bits."""
+    """``curves``: word bits -> column (read_pj, write_pj, leakage_uw) -> points; ``sources`` by word bits."""
 
     curves: Mapping[int, Mapping[str, SramCurve]]
     sources: Mapping[int, str]
     extra_port: SourcedNumber
+    cell_um2_per_bit: SourcedNumber
 
     def bank(self, column: str, size_bytes: float, word_bits: int) -> SourcedNumber:
-        """A figure of one bank, in the column's unit: pJ per access, um2 or uW."""
+        """A figure of one bank, in the column's unit: pJ per access or uW."""
         widest = max(self.curves)
         slices = max(1, ceil(word_bits / widest))
         bits = min(max(word_bits / slices, min(self.curves)), widest)

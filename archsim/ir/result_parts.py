@@ -205,11 +205,22 @@ class TimeBand(TypedDict):
     fitted: NotRequired[Annotated[Sequence[str], ResultKey(TEXT, "Those that numbers of the chip were fitted to.")]]
 
 
+class AreaBand(TypedDict):
+    """Between which areas the die would be, were it as far off as published dies that were left out of the fit."""
+
+    low: Annotated[float, ResultKey("mm2", "The smallest area.")]
+    high: Annotated[float, ResultKey("mm2", "The largest area.")]
+    cases: Annotated[int, ResultKey(COUNT, "Published chips of which each was left out of the fit and predicted.")]
+
+
 class Bands(TypedDict):
     """Figures with the band of their error."""
 
     interval_s: Annotated[
         TimeBand, ResultKey(TABLE, "Of the time from one run to the next, from times measured on the chip that exists.")
+    ]
+    area_mm2: NotRequired[
+        Annotated[AreaBand, ResultKey(TABLE, "Of the die; absent of a chip of no class whose dies were published.")]
     ]
 
 

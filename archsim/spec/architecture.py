@@ -29,6 +29,8 @@ __all__ = [
     "TILED",
     "Architecture",
     "Array",
+    "ChipLink",
+    "Control",
     "Dma",
     "Fanout",
     "Host",
@@ -343,6 +345,47 @@ class Dma(Part):
     ] = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control(Part):
+    """Processors that issue the work of others: scalar cores, and the sub-cores of a GPU's core with the lanes to which
+    each issues. They take area; what they spend on an instruction is not counted."""
+
+    scalar_cores: Annotated[
+        Fraction,
+        Key("scalar_cores", d.ratio("0", "65536"), "cores, in fractions of one of 0.4 million gates where smaller"),
+    ] = Fraction(0)
+    subcores: Annotated[int, Key("subcores", d.count(0, 1024), "SIMT sub-cores: schedulers of warps")] = 0
+    lanes: Annotated[int, Key("lanes", d.count(1, 1024), "lanes to which a sub-core issues in a cycle")] = 32
+    units: Annotated[
+        Mapping[str, int],
+        Key(
+            "units",
+            TableOf(d.choice(*DTYPES, "fp64"), d.count(1, 2**20)),
+            "multipliers with adders that stand by, by format: of formats in which nothing here computes (FP64)",
+            default={},
+        ),
+    ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChipLink:
+    """A link of the chip to its host or to other chips. ``lanes``: of PCIe; of NVLink and Infinity Fabric links."""
+
+    kind: Annotated[str, Key("kind", d.name("the name of one of `links` of the area table"), "pcie4, nvlink3, ...")]
+    lanes: Annotated[int, Key("lanes", d.count(1, 4096), "lanes, or links where a kind has several lanes in one")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorplanBlock:
+    """A block of a published floorplan, beside which reports print what the parts in it come to."""
+
+    area_mm2: Annotated[float, Key("area", d.real(units.AREA, "0 mm2", "10000 mm2"), "published area of the block")]
+    parts: Annotated[
+        tuple[str, ...],
+        Key("parts", d.texts(), "what stands in it, by the names of the area breakdown; `fill` too"),
+    ]
+
+
 Variant = Callable[["Architecture", Mapping[str, object]], "Architecture"]  # a chip with values set by key path
 
 
@@ -369,6 +412,10 @@ class Architecture:
     warnings: tuple[str, ...] = field(default=())
     description: str = ""
     caches: tuple[Cache, ...] = ()
+    controls: tuple[Control, ...] = ()
+    links: tuple[ChipLink, ...] = ()
+    floorplan: Mapping[str, FloorplanBlock] = field(default_factory=dict)  # name -> a published block of the die
+    chip_class: str = ""  # whose dies are filled alike; '' for none
     noc: Noc | None = None
     sources: Mapping[str, str] = field(default_factory=dict)  # key path of every number -> where it comes from
     platforms: Mapping[str, Platform] = field(default_factory=dict)  # that the file states, by name
@@ -451,6 +498,7 @@ class Architecture:
         if self.noc is not None:
             yield from reversed(self.noc.levels)
         yield self.dma
+        yield from self.controls
         yield from self.arrays
         yield from self.vectors
         if self.host is not None:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
-from archsim.spec import links, schema
-from archsim.spec.architecture import Array
+from archsim.spec import links as wires
+from archsim.spec import schema
+from archsim.spec.architecture import Array, ChipLink, FloorplanBlock
 from archsim.spec.expand import ArrayFacts
 from archsim.spec.keys import StatedSection, values
 from archsim.spec.memories import Cache, Memory
@@ -51,9 +52,22 @@ def platform(name: str, section: Any, clock_hz: int) -> Platform:
     return Platform(name=name, **values(Platform, "", StatedSection(section, clock_hz, lambda _: "")))
 
 
-def memory(at: Standing) -> Memory:
-    """A dram, sram or registers section."""
-    return part(Memory, at, **({"filled_by": _FILLED_BY[at.kind]} if at.kind in _FILLED_BY else {}))
+def memory(at: Standing, *, above: bool) -> Memory:
+    """A dram, sram or registers section; ``above``: whether it stands above a network, whose nodes share it."""
+    more: dict[str, Any] = {"filled_by": _FILLED_BY[at.kind]} if at.kind in _FILLED_BY else {}
+    if at.kind == "sram" and at.section.structure is None:
+        more["structure"] = "shared" if above else "local"
+    return part(Memory, at, **more)
+
+
+def links(stated: Sequence[Any]) -> tuple[ChipLink, ...]:
+    """The links of a chip to its host and to other chips."""
+    return tuple(ChipLink(kind=link.kind, lanes=link.lanes) for link in stated)
+
+
+def floorplan(stated: Mapping[str, Any]) -> dict[str, FloorplanBlock]:
+    """Published blocks of the die by name."""
+    return {name: FloorplanBlock(area_mm2=block.area, parts=tuple(block.parts)) for name, block in stated.items()}
 
 
 def cache(at: Standing, address_bits: int) -> Cache:
@@ -88,8 +102,8 @@ def _level(at: Standing, found: TopologyFacts, innermost: Standing) -> dict[str,
     spec, inner, network_hz = at.section, innermost.section, innermost.clock_hz
     flit, period, far = inner.link or 0, Fraction(1), 0
     if at is not innermost or spec.phy is not None:
-        period = links.period(flit, network_hz, links.bytes_per_s(spec, at.clock_hz))
-        far = max(inner.buffer, links.busy_flits(inner, links.delay_cycles(spec, at.clock_hz, network_hz), period))
+        period = wires.period(flit, network_hz, wires.bytes_per_s(spec, at.clock_hz))
+        far = max(inner.buffer, wires.busy_flits(inner, wires.delay_cycles(spec, at.clock_hz, network_hz), period))
     return {
         "link_bytes": flit,
         "ports": _with_attached(found, spec),

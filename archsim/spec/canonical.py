@@ -6,7 +6,7 @@ stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,7 +19,6 @@ from archsim.spec.architecture import Architecture
 from archsim.spec.keys import Key
 from archsim.spec.network import OuterNetwork
 from archsim.spec.part import Part
-from archsim.spec.platforms import Platform
 
 CanonicalSection = dict[str, Any]
 _LINE = 100  # characters of a mapping or list that goes on one line
@@ -41,10 +40,11 @@ def parts(chip: Architecture) -> list[CanonicalPart]:
     return [CanonicalPart(part.kind, part.name, leaf, _stated(part, hertz)) for part, hertz, leaf in _placed(chip)]
 
 
-def number_paths(stated: Iterable[CanonicalPart], platforms: Mapping[str, Platform]) -> list[str]:
-    """Key paths of every number of the canonical text of a chip with these parts and platforms, in its order."""
-    found = ["technology.voltage", "clock"]
-    for name, platform in platforms.items():
+def number_paths(stated: Iterable[CanonicalPart], chip: Architecture) -> list[str]:
+    """Key paths of every number of the canonical text of a chip with these parts, in its order."""
+    found = ["technology.voltage", "clock", *(["links"] if chip.links else [])]
+    found += [f"floorplan.{name}.area" for name in chip.floorplan]
+    for name, platform in chip.platforms.items():
         found += keys.numbers(keys.texts(platform, ""), f"platforms.{name}.")
     for part in stated:
         found += keys.numbers(part.keys, f"{part.name}.")
@@ -92,6 +92,8 @@ def _known_text(document: CanonicalSection | list[CanonicalSection]) -> str:
 def _placed(chip: Architecture) -> Iterator[tuple[Part, int, bool]]:
     """The parts in the order of the text, each with the clock above it and whether it is a leaf."""
     above = chip.clock_hz
+    shared = [control for control in chip.controls if control.copies == 1]
+    yield from ((control, chip.clock_hz, False) for control in shared)
     last = max((n for n, memory in enumerate(chip.memories) if memory.kind == "dram"), default=-1)
     for number, memory in enumerate(chip.memories):
         if chip.noc is not None and memory.name == chip.noc.inside[0]:
@@ -105,6 +107,7 @@ def _placed(chip: Architecture) -> Iterator[tuple[Part, int, bool]]:
     yield chip.dma, chip.clock_hz, False
     if chip.host is not None:
         yield chip.host, chip.clock_hz, False
+    yield from ((control, chip.clock_hz, False) for control in chip.controls if control not in shared)
     yield from ((leaf, above, True) for leaf in (*chip.arrays, *chip.vectors))
 
 
@@ -135,6 +138,12 @@ def _document(
         "clock": units.exact(chip.clock_hz, units.FREQUENCY),
         "dtypes": {key: dtype for key, dtype in chip.dtypes.items() if key != "partials"},
     }
+    if chip.chip_class:
+        above["class"] = chip.chip_class
+    if chip.links:
+        above["links"] = [keys.text(link, "") for link in chip.links]
+    if chip.floorplan:
+        above["floorplan"] = {name: keys.text(block, "") for name, block in chip.floorplan.items()}
     if chip.platforms:
         above["platforms"] = {name: keys.text(platform, "") for name, platform in chip.platforms.items()}
     if chip.platform:

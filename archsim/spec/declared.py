@@ -89,7 +89,7 @@ def clocks(file: File) -> dict[str, int]:
     found: dict[str, int] = {}
     above = file.chip.clock
     for part in file.parts:
-        inherited = file.chip.clock if isinstance(part.spec, (schema.DMA, schema.HOST)) else above
+        inherited = file.chip.clock if isinstance(part.spec, (schema.DMA, schema.HOST, schema.CONTROL)) else above
         found[part.spec.name] = part.spec.clock or inherited
         if isinstance(part.spec, (schema.STORAGE, schema.NOC)):
             above = found[part.spec.name]

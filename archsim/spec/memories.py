@@ -27,7 +27,7 @@ from archsim.spec.keys import (
     cycles,
     one_or_each,
 )
-from archsim.spec.part import Part
+from archsim.spec.part import STRUCTURES, Part
 
 CONSTANT = "constant"  # in place of a DRAM standard: a memory of constant rate
 ENGINES = ("dma", "array", "vector")
@@ -315,6 +315,18 @@ class Memory(Part):
             write=_all_ports,
         ),
     ] = PortSet()
+    structure: Annotated[
+        str | None,
+        Key(
+            "structure",
+            d.choice(*STRUCTURES),
+            "what stands around its macros, for its area: local, shared by many clients, register_file of a "
+            "processor's lanes, cache with tags and control (also of one that the compiler fills here); shared above a "
+            "network and local elsewhere unless stated",
+            default=None,
+            of=_SRAM,
+        ),
+    ] = None
     private_ports: Annotated[Mapping[str, PortSet], Derived(_private_ports, of=_SRAM)] = field(default_factory=dict)
     interleave: Annotated[
         str,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any
 
 from archsim.base import units
 from archsim.spec import value_domains as d
 from archsim.spec.keys import Key, KeyOrder, StatedSection, TableOf
+
+STATUSES = ("measured", "derived", "claimed", "estimated")  # how sure a figure of a table is, the surest first
+STRUCTURES = ("local", "shared", "register_file", "cache")  # what stands around the macros of a memory
+CLASSES = ("datacenter", "gpu", "block", "edge")  # of chips, whose dies are filled alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,16 @@ class Part:
             order=KeyOrder.PRICE,
         ),
     ]
+    on_die: Annotated[
+        Fraction | None,
+        Key(
+            "on_die",
+            d.ratio("1/1024", "1048576"),
+            "instances on the die where there are more than those in use (spare cores, a sixth HBM interface; 6/5 of a "
+            "memory that uses 40 MiB of 48): they count in its area",
+            order=KeyOrder.PRICE,
+        ),
+    ] = None
     idle_w: Annotated[
         SourcedNumber | None,
         sourced(

@@ -9,7 +9,7 @@ from math import prod
 
 from archsim.spec import build, canonical, rules_noc, rules_parts, rules_tree, schema
 from archsim.spec import sources as origins
-from archsim.spec.architecture import Architecture, Dma, Host, Vector, dataflow_name
+from archsim.spec.architecture import Architecture, Control, Dma, Host, Vector, dataflow_name
 from archsim.spec.declared import DeclaredPart, File, clocks, declare
 from archsim.spec.dtypes import BITS, ROLES
 from archsim.spec.expand import ArrayFacts, DataflowFacts, dataflow_facts
@@ -59,6 +59,7 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
     hertz = clocks(file)
     below = rules_noc.below(file)
     copies = {part.spec.name: prod(fabric.cores for fabric in fabrics) for part in below} if fabrics else {}
+    rules_parts.check_on_die(file, copies)
 
     def at(part: DeclaredPart) -> build.Standing:
         name = part.spec.name
@@ -69,17 +70,24 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
         inside = tuple(item.spec.name for item in below if isinstance(item.spec, schema.STORAGE))
         return build.noc(levels, inside) if levels else None
 
+    def above_network(part: DeclaredPart) -> bool:
+        return bool(fabrics) and part.spec.name not in copies
+
     bare = Architecture(
         name=chip.name,
         description=chip.description,
         clock_hz=chip.clock,
         technology=chip.technology.node,
         voltage_v=chip.technology.voltage,
-        memories=tuple(build.memory(at(part)) for part in file.of(schema.STORAGE)),
+        memories=tuple(build.memory(at(part), above=above_network(part)) for part in file.of(schema.STORAGE)),
         caches=tuple(build.cache(at(part), _address_bits(file)) for part in file.of(schema.CACHE)),
         arrays=tuple(build.array(at(part), facts[part.spec.name]) for part in file.of(schema.ARRAY)),
         vectors=tuple(build.part(Vector, at(part)) for part in file.of(schema.VECTOR)),
         dma=next((build.part(Dma, at(part)) for part in file.of(schema.DMA)), _default_dma(chip.clock, copies)),
+        controls=tuple(build.part(Control, at(part)) for part in file.of(schema.CONTROL)),
+        links=build.links(chip.links),
+        floorplan=build.floorplan(chip.floorplan),
+        chip_class=chip.class_ or "",
         noc=noc(),
         host=next((build.part(Host, at(part)) for part in file.of(schema.HOST)), None),
         dtypes={**chip.dtypes.model_dump(), "partials": chip.dtypes.accumulate},
@@ -89,7 +97,7 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
         platform=chip.platform or "",
     )
     parts = canonical.parts(bare)
-    sourced = {path: origins.lookup(stated, path) for path in canonical.number_paths(parts, bare.platforms)}
+    sourced = {path: origins.lookup(stated, path) for path in canonical.number_paths(parts, bare)}
     whole = replace(bare, sources=sourced)
     return on_platform(replace(whole, sha256=hashlib.sha256(canonical.to_yaml(whole, parts).encode()).hexdigest()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -10,7 +11,7 @@ from archsim.base import units
 from archsim.base.errors import ConfigError, nearest
 from archsim.facts.dram import bit_order, catalogue
 from archsim.facts.dram.device import DramMemory
-from archsim.spec import schema
+from archsim.spec import nodes_between, schema
 from archsim.spec.architecture import dataflow_name
 from archsim.spec.declared import DeclaredPart, File
 from archsim.spec.dtypes import BITS
@@ -236,9 +237,18 @@ def _of_platform(file: File, path: str, message: str) -> None:
 def _technology(file: File) -> None:
     known = config_files("technology")
     node = file.chip.technology.node
-    if known and node not in known:
+    if known and node not in known and nodes_between.of(node) is None:
         message = f"found '{node}'; allowed {', '.join(known)}{nearest(node, known)}"
         file.problems.add(file.mark("technology", "node"), "technology.node", message)
+
+
+def check_on_die(file: File, copies: Mapping[str, int]) -> None:
+    """Add a problem for every part of which fewer instances are on the die than are in use, and raise all."""
+    for part in file.parts:
+        used, on_die = copies.get(part.spec.name, 1), part.spec.on_die
+        if on_die is not None and on_die < used:
+            file.add(part, "on_die", f"found {part.found('on_die')}; allowed from {used}, the instances in use")
+    file.problems.raise_all()
 
 
 def array_facts(file: File, part: DeclaredPart, facts: DataflowFacts, bits: dict[str, int]) -> ArrayFacts | None:

@@ -43,7 +43,7 @@ def _once(file: File) -> None:
 def _order(file: File) -> None:
     leaf: DeclaredPart | None = None
     for part in file.parts:
-        if isinstance(part.spec, _ONCE):
+        if isinstance(part.spec, (*_ONCE, schema.CONTROL)):
             continue
         if isinstance(part.spec, (schema.STORAGE, schema.CACHE, schema.NOC)) and part.at.parallel:
             what = "network" if isinstance(part.spec, schema.NOC) else "memory"

@@ -14,10 +14,10 @@ from pydantic import Field
 
 from archsim.base import units
 from archsim.spec import value_domains as d
-from archsim.spec.architecture import Array, Dma, Fanout, Host, RegisterFile, Vector
+from archsim.spec.architecture import Array, ChipLink, Control, Dma, Fanout, FloorplanBlock, Host, RegisterFile, Vector
 from archsim.spec.memories import STORED, Cache, Memory
 from archsim.spec.network import Noc, Phy
-from archsim.spec.part import Part
+from archsim.spec.part import CLASSES, Part
 from archsim.spec.platforms import Platform, PlatformHost
 from archsim.spec.schema_base import Clock, Dtype, Section, Sourced
 from archsim.spec.sections import InnerSection, PartSection, section
@@ -64,6 +64,20 @@ PLATFORM = section(
 )
 
 
+BLOCK = section(
+    "schema.FloorplanBlock",
+    "An entry of `floorplan`: a block of the die whose area was published.",
+    FloorplanBlock,
+    base=InnerSection,
+)
+CHIP_LINK = section(
+    "schema.ChipLink",
+    "An entry of `links`: pads, drivers and controller of a link to the host or to another chip.",
+    ChipLink,
+    base=InnerSection,
+)
+
+
 class ChipSection(Sourced):
     """Top level of a chip file."""
 
@@ -82,6 +96,18 @@ class ChipSection(Sourced):
     dtypes: DtypesSection = Field(default_factory=_dtypes, description="number format of each tensor role")
     hierarchy: Annotated[list[Any], d.parts()] = Field(
         description="the parts, outermost first, each `- KIND: {...}`; leaves last, siblings in `parallel`"
+    )
+    class_: Annotated[str, d.choice(*CLASSES)] | None = Field(
+        None,
+        alias="class",
+        description="of chips whose dies have as much beside the parts that are known (`fill` of the area table); "
+        "areas are lower bounds without one",
+    )
+    links: list[CHIP_LINK] = Field(  # type: ignore[valid-type]
+        [], description="links of the chip to its host and to other chips, for its area"
+    )
+    floorplan: dict[Annotated[str, d.name()], BLOCK] = Field(  # type: ignore[valid-type]
+        {}, description="published blocks of the die, by name; reports print what their parts come to beside them"
     )
     platforms: dict[Annotated[str, d.name()], PLATFORM] = Field(  # type: ignore[valid-type]
         {}, description="the software that runs the chip, by name: what `--platform NAME` changes of it"
@@ -220,6 +246,16 @@ HOST = section(
     "host",
     base=EVERY_PART,
 )
+CONTROL = section(
+    "schema.Control",
+    """`control`: processors that issue the work of others, of each core below a network, of the chip above it.
+
+    They take area and leak; what an instruction costs is not counted.
+    """,
+    Control,
+    "control",
+    base=EVERY_PART,
+)
 PARTS: dict[str, type[PartSection]] = {
     "dram": DRAM,
     "cache": CACHE,
@@ -229,6 +265,7 @@ PARTS: dict[str, type[PartSection]] = {
     "array": ARRAY,
     "vector": VECTOR,
     "dma": DMA,
+    "control": CONTROL,
     "host": HOST,
 }
 ChipSection.ELSEWHERE = {

@@ -1,6 +1,6 @@
-"""The grammar of tables of numbers: technologies, energies of DRAM standards, links between chips.
+"""The grammar of tables of numbers: technologies, structures of a die, energies of DRAM standards, links between chips.
 
-A figure of a technology or DRAM table is ``{value: NUMBER, source: TEXT}`` in the unit that its key ends in; TEXT may
+A figure of such a table is ``{value: NUMBER, status: WORD, source: TEXT}`` in the unit that its key ends in; TEXT may
 be a key of the file's ``sources``. A link states quantities with their units and a source for each under ``sources``.
 """
 
@@ -12,36 +12,51 @@ from pydantic import Field
 
 from archsim.spec import value_domains as d
 from archsim.spec.dtypes import DTYPES
+from archsim.spec.part import CLASSES, STATUSES
 from archsim.spec.schema import PHY
 from archsim.spec.schema_base import Section, Source
 
-TECHNOLOGY = "archsim.technology/1"
-DRAM_ENERGY = "archsim.dram_energy/1"
+TECHNOLOGY = "archsim.technology/2"
+AREA = "archsim.area/1"
+DRAM_ENERGY = "archsim.dram_energy/2"
 LINK = "archsim.link/1"
-COLUMNS = ("size_kib", "read_pj", "write_pj", "area_um2", "leakage_uw")
+COLUMNS = ("size_kib", "read_pj", "write_pj", "leakage_uw")
 _MOST_OF_ROW = 1e12
 
 V = TypeVar("V")
 
 
+Status = Annotated[str, d.choice(*STATUSES)]
+
+
 class TableNumber(Section, Generic[V]):
-    """A number and where it comes from."""
+    """A number, how sure it is, and where it comes from."""
 
     value: V = Field(description="the number, in the unit that the key ends in")
+    status: Status | None = Field(
+        None,
+        description="measured (published of silicon), derived (computed from such figures, or by a published tool), "
+        "claimed (a foundry's word) or estimated; as its source says unless stated",
+    )
     source: Source = Field(description="where it comes from: a key of the file's `sources`, or the text itself")
 
 
 Volts = Annotated[float, d.number("0.3", "2", "V")]
 Pj = Annotated[float, d.number("0", "10000", "pJ")]
 PjPerBit = Annotated[float, d.number("0", "1000", "pJ")]
-Um2 = Annotated[float, d.number("0", "1e6", "um2")]
-Um2PerBit = Annotated[float, d.number("0", "1000", "um2")]
+Um2PerBit = Annotated[float, d.number("0", "1000", "um2", positive=True)]
+MtrPerMm2 = Annotated[float, d.number("0", "10000", "million transistors/mm2", positive=True)]
+Mtr = Annotated[float, d.number("0", "1e6", "million transistors")]
+Mm2 = Annotated[float, d.number("0", "10000", "mm2")]
+Gates = Annotated[float, d.number("0", "1e9", "gates")]
+Bits = Annotated[float, d.number("0", "65536", "bits", positive=True)]
+Dies = Annotated[float, d.number("1", "10000")]
+Factor = Annotated[float, d.number("1", "100")]
 Um = Annotated[float, d.number("0", "100", "um", positive=True)]
 MwPerMm2 = Annotated[float, d.number("0", "10000", "mW/mm2")]
 Share = Annotated[float, d.number("0", "10")]
 CommandPj = Annotated[float, d.number("0", "1e8", "pJ")]
 Milliwatts = Annotated[float, d.number("0", "100000", "mW")]
-Mm2PerBit = Annotated[float, d.number("0", "10", "mm2")]
 WidthBits = Annotated[float, d.number("0", "65536", "bits", positive=True)]
 Milliamperes = Annotated[float, d.number("0", "10000", "mA")]
 
@@ -60,13 +75,14 @@ class ArithmeticTable(Section):
     LABEL = "schema_tables.Arithmetic"
     multiply_pj: TableNumber[Pj] = Field(description="energy of a multiplication")
     add_pj: TableNumber[Pj] = Field(description="energy of an addition")
-    multiply_um2: TableNumber[Um2] = Field(description="area of a multiplier")
-    add_um2: TableNumber[Um2] = Field(description="area of an adder")
 
 
 class Logic(Section):
     """`logic`: what stands in any gates."""
 
+    density_mtr_per_mm2: TableNumber[MtrPerMm2] = Field(
+        description="million transistors of logic on a square millimetre, as products have it"
+    )
     leakage_mw_per_mm2: TableNumber[MwPerMm2] = Field(description="static power of logic by area")
 
 
@@ -74,7 +90,6 @@ class RegisterBits(Section):
     """`registers`: a bit of a register."""
 
     pj_per_bit: TableNumber[PjPerBit] = Field(description="energy of a read or of a write")
-    um2_per_bit: TableNumber[Um2PerBit] = Field(description="area")
 
 
 class Wire(Section):
@@ -94,6 +109,7 @@ class PointsTable(Section):
     """Banks of one word width: a row of `columns` for each size."""
 
     LABEL = "schema_tables.Points"
+    status: Status | None = Field(None, description="how sure the points are, as of a figure")
     source: Source = Field(description="where the points come from: a key of the file's `sources`, or the text itself")
     points: list[Annotated[tuple[float, ...], d.row(len(COLUMNS), _MOST_OF_ROW)]] = Field(
         description="rows of the columns, from the smallest size to the largest, two or more"
@@ -103,8 +119,9 @@ class PointsTable(Section):
 class SramPoints(Section):
     """`sram`: banks of tabulated sizes."""
 
+    cell_um2_per_bit: TableNumber[Um2PerBit] = Field(description="area of a bit cell of six transistors")
     columns: list[Annotated[str, d.choice(*COLUMNS)]] = Field(
-        description="what a row of points says: size_kib first, then the energy of a read and of a write, area, leakage"
+        description="what a row of points says: size_kib first, then the energy of a read and of a write, leakage"
     )
     word_64: PointsTable = Field(description="banks of words of 64 b")
     word_256: PointsTable = Field(description="banks of words of 256 b")
@@ -132,6 +149,107 @@ class TechnologyTable(Table):
     router: Router = Field(description="routers of networks")
     sram: SramPoints = Field(description="banks of SRAM")
     host: HostEnergy = Field(description="the host")
+
+
+class GatesTable(Section):
+    """One number format: a multiplier and an adder."""
+
+    LABEL = "schema_tables.Gates"
+    multiply_gates: TableNumber[Gates] = Field(description="gates of a multiplier")
+    add_gates: TableNumber[Gates] = Field(description="gates of an adder")
+
+
+class Datapath(Section):
+    """`datapath`: what stands around multipliers and adders."""
+
+    overhead: TableNumber[Factor] = Field(description="of cells and wires, times the gates")
+    pe_register_gates_per_bit: TableNumber[Gates] = Field(description="gates of a bit of a PE's registers")
+    tree_register_bits: TableNumber[Bits] = Field(description="register bits of a MAC in a dot-product tree")
+    flip_flop_gates: TableNumber[Gates] = Field(description="gates of a bit of other registers and buffers")
+
+
+class ControlGates(Section):
+    """`control`: what issues commands and instructions."""
+
+    fixed_function_share: TableNumber[Share] = Field(description="of the datapath, where no SIMT sub-core issues to it")
+    scalar_core_gates: TableNumber[Gates] = Field(description="gates of a scalar core")
+    simt_subcore_gates: TableNumber[Gates] = Field(description="gates of a SIMT sub-core without its operands")
+    simt_gates_per_operand_bit: TableNumber[Gates] = Field(
+        description="gates of a SIMT sub-core for each operand bit that its lanes read in a cycle"
+    )
+    simt_operands: TableNumber[Bits] = Field(description="operands of 32 b that a lane reads in a cycle")
+
+
+class EfficiencyTable(Section):
+    """Shares by size: a row (KiB, share) for each."""
+
+    LABEL = "schema_tables.Efficiency"
+    status: Status | None = Field(None, description="how sure the points are, as of a figure")
+    source: Source = Field(description="where the points come from: a key of the file's `sources`, or the text itself")
+    points: list[Annotated[tuple[float, ...], d.row(2, _MOST_OF_ROW)]] = Field(
+        description="rows of KiB and share, from the smallest size to the largest, two or more"
+    )
+
+
+class Surroundings(Section):
+    """`surroundings`: what stands around the macros of an SRAM, by its structure, times their area."""
+
+    local: TableNumber[Factor] = Field(description="a core's own memory")
+    shared: TableNumber[Factor] = Field(description="a memory of many clients")
+    register_file: TableNumber[Factor] = Field(description="registers of a processor's lanes")
+    cache: TableNumber[Factor] = Field(description="tags, control and links inside")
+
+
+class SramStructure(Section):
+    """`sram`: how much of a memory is cells."""
+
+    macro_efficiency: EfficiencyTable = Field(description="share of a macro that is cells, by its size")
+    surroundings: Surroundings = Field(description="what stands around the macros")
+
+
+class InterfaceTable(Section):
+    """A physical interface of a memory: pads and drivers, which do not shrink, and a controller, which does."""
+
+    LABEL = "schema_tables.Interface"
+    width_bits: TableNumber[Bits] = Field(description="data lines of one")
+    phy_mm2: TableNumber[Mm2] = Field(description="pads and drivers of one, at any node")
+    controller_mtr: TableNumber[Mtr] = Field(description="transistors of the controller of one, in millions")
+
+
+class ChipLinkTable(Section):
+    """A link to a host or another chip: pads and drivers, which do not shrink, and a controller, which does."""
+
+    LABEL = "schema_tables.ChipLink"
+    lane: Annotated[str, d.text()] = Field(description="what is counted: a lane, or a link of several")
+    phy_mm2: TableNumber[Mm2] = Field(description="pads and drivers of one, at any node")
+    controller_mtr: TableNumber[Mtr] = Field(description="transistors of the controller of one, in millions")
+
+
+class FillBand(Section):
+    """`band`: how well areas are known where a class has a fill."""
+
+    factor: TableNumber[Factor] = Field(description="up and down; geometric mean of errors of dies left out of the fit")
+    dies: TableNumber[Dies] = Field(description="how many dies were left out, one at a time")
+
+
+class AreaTable(Table):
+    """Top level of an area table: the gates, bits and pads of structures, at any node."""
+
+    schema_: Annotated[str, d.choice(AREA)] = Field(alias="schema", description="version of this grammar")
+    gate_transistors: TableNumber[Gates] = Field(description="transistors of a gate")
+    arithmetic: dict[Annotated[str, d.choice(*DTYPES, "fp64")], GatesTable] = Field(
+        description="number format to its gates"
+    )
+    datapath: Datapath = Field(description="around multipliers and adders")
+    control: ControlGates = Field(description="what issues commands and instructions")
+    sram: SramStructure = Field(description="how much of a memory is cells")
+    memories: dict[Annotated[str, d.name()], InterfaceTable] = Field(description="interfaces of memories, by kind")
+    links: dict[Annotated[str, d.name()], ChipLinkTable] = Field(description="links to hosts and other chips, by kind")
+    fill: dict[Annotated[str, d.choice(*CLASSES)], TableNumber[Factor]] = Field(
+        description="class of chips to what its dies have beside the parts that are known, times the logic of cores "
+        "and control"
+    )
+    band: FillBand = Field(description="how well areas are known where a class has a fill")
 
 
 class Currents(Section):
@@ -162,7 +280,9 @@ class DramEnergyTable(Table):
     precharged_mw: TableNumber[Milliwatts] | None = Field(
         None, description="of a rank with none; the same unless stated"
     )
-    interface_mm2_per_bit: TableNumber[Mm2PerBit] = Field(description="pins and drivers on the chip, a data line")
+    interface: Annotated[str, d.name("the name of one of `memories` of the area table")] | None = Field(
+        None, description="what stands on the chip for it, by its kind in the area table; nothing unless stated"
+    )
     currents: Currents | None = Field(None, description="currents from which the figures by command are computed")
 
 

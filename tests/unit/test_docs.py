@@ -16,6 +16,7 @@ from archsim.report.kit.table_markdown import table
 from tests.laws.statements import GROUPS, WAITING
 from tests.laws_page import Claim, cases_by_law, claims
 from tests.laws_page import page as page_of_laws
+from tests.tools import area_page
 from tests.tools.models_page import models_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,11 @@ def test_the_page_of_laws_is_what_the_tests_say() -> None:
 def test_the_page_of_models_is_what_they_are() -> None:
     """To the last character: ``make models-page`` writes it."""
     assert (ROOT / "docs" / "models.md").read_text(encoding="utf-8") == models_page()
+
+
+def test_the_page_of_areas_is_what_the_suite_says() -> None:
+    """To the last character: ``make area-page`` writes it."""
+    assert (ROOT / "docs" / "area.md").read_text(encoding="utf-8") == area_page.page()
 
 
 def test_cases_of_laws_are_those_of_the_tests_that_assert_them() -> None:

@@ -42,7 +42,7 @@ def test_a_flit_is_priced_by_its_bits_lines_and_length() -> None:
     expected = bits * (2 * bit + lines_mm * wire) * (1 + technology.arbitration_share.value)
     assert tables.pj("mesh", "router_flits") == pytest.approx(expected)
     assert tables.pj("mesh", "link_flits") == pytest.approx(256 * 1.0 * 0.081)
-    buffers_mm2 = sum(ports) * 4 * 8 * bits * 8.74e-6
+    buffers_mm2 = sum(ports) * 4 * 8 * bits * 6 * 4e-6 / technology.density_mtr_per_mm2.value
     crossbars_mm2 = sum(port**2 for port in ports) * (bits * 0.28e-3) ** 2
     assert tables.parts["mesh"].area_mm2 == pytest.approx(buffers_mm2 + crossbars_mm2)
     assert tables.parts["mesh"].leakage_w == pytest.approx(buffers_mm2 * 8.633e-3)

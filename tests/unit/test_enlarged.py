@@ -15,7 +15,7 @@ from archsim.spec.load import replace as vary
 from archsim.spec.schema import PARTS
 from tests.tools.commands import GOLDEN
 
-NO_TIME = ("energy", "area", "leakage", "idle", "sources")  # of every part: what it draws and how large it is
+NO_TIME = ("energy", "area", "leakage", "idle", "on_die", "sources")  # of every part: what it draws and how large it is
 
 ENGINES = """  - dma: {name: dma, outstanding: 8, requests: 2, setup: 4 cycles, run_setup: 2 cycles,
          row_setup: 2 cycles}

@@ -124,7 +124,7 @@ MISTAKES = [
     mistake("requests of no burst", CONTROLLED, CONSTANT, 13, "dma.requests", "constant", "no bursts"),
     mistake("unknown DRAM standard", "lpddr5", "lpdr5", 9, "dram.standard", "'lpdr5'", "did you mean 'lpddr5'?"),
     mistake("speed the standard lacks", "6400 MT/s", "6401 MT/s", 10, "dram.speed", "6401", "6400"),
-    mistake("unknown technology", "node: 7nm", "node: 8nm", 2, "technology.node", "'8nm'", "7nm"),
+    mistake("unknown technology", "node: 7nm", "node: 2nm", 2, "technology.node", "'2nm'", "7nm"),
     mistake("tab", "      banks: 8", "\tbanks: 8", 18, "tab", "allowed spaces"),
     mistake("role without a place", "keeps: [partials]", "keeps: [kv]", 14, "dram.keeps", "'partials'", "sram below"),
     mistake("dtype without a rate", "inputs: int8", "inputs: fp8", 29, "mxu.rates", "fp8xint8", "bf16, int8"),

@@ -9,6 +9,7 @@ from archsim.base import registry
 from archsim.base.errors import ConfigError, nearest
 from archsim.energy.chip import tables_for
 from archsim.energy.dram import read_dram
+from archsim.energy.structures import read_structures
 from archsim.energy.technology import read_technology
 from archsim.lab.kit.options import parse_dtypes
 from archsim.lab.kit.platforms import check_platforms
@@ -119,14 +120,21 @@ def _noun(path: Path) -> str:
     found = [name for name, marks in _MARKS.items() if any(mark in keys for mark in marks)]
     table = _table(keys) if not schema else ""
     if table:
-        said = f"missing; the file looks like {_TABLES[table][0]}: add the line 'schema: archsim.{table}/1'"
+        said = f"missing; the file looks like {_TABLES[table][0]}: add the line 'schema: {_schema(table)}'"
         raise ConfigError(f"{root.mark}: schema: {said}")
     if schema or not found:
-        known = [f"archsim.{name}/1" for name in _CHECKS]
+        known = [_schema(name) if name in _TABLES else f"archsim.{name}/1" for name in _CHECKS]
         place = keys["schema"].mark if "schema" in keys else root.mark
         said = f"found '{schema or 'nothing'}'; allowed {', '.join(known)}{nearest(schema, known)}"
         raise ConfigError(f"{place}: schema: {said}")
     return found[0]
+
+
+def _schema(table: str) -> str:
+    """The schema of a kind of table."""
+    from archsim.spec import schema_tables
+
+    return str(getattr(schema_tables, table.upper()))
 
 
 def _table(keys: Collection[str]) -> str:
@@ -151,6 +159,11 @@ def _chip(path: Path) -> str:
         part = str(error).partition(":")[0]
         raise ConfigError(f"{where(path, {}, f'{part}.size')}: {error}") from None
     return f"chip '{chip.name}', {len(list(chip.parts()))} parts"
+
+
+def _area(path: Path) -> str:
+    found = read_structures(path)
+    return f"area table, {len(found.arithmetic)} number formats, {len(found.links)} kinds of links"
 
 
 def _technology(path: Path) -> str:
@@ -235,6 +248,7 @@ def _program(path: Path) -> str:
 _CHECKS: Mapping[str, Callable[[Path], str]] = {
     "chip": _chip,
     "technology": _technology,
+    "area": _area,
     "dram_energy": _dram_energy,
     "link": _link,
     "workload": _workload,
@@ -246,6 +260,7 @@ _CHECKS: Mapping[str, Callable[[Path], str]] = {
 }
 _TABLES = {  # kind -> what it is called, its grammar
     "technology": ("a technology table", "TechnologyTable"),
+    "area": ("an area table", "AreaTable"),
     "dram_energy": ("an energy table of a DRAM standard", "DramEnergyTable"),
     "link": ("a link between chips", "LinkTable"),
 }

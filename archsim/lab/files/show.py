@@ -204,6 +204,7 @@ _CATALOGUES = (
 )
 _SCHEMA_OF = {
     "technology": "'show schema technology'",
+    "area": "'show schema area'",
     "accelerators": "'show schema chip'",
     "workloads": "'show schema workload'",
     "models": "docs/transformers.md",

@@ -14,10 +14,11 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from archsim.base.units import PS_PER_S
+from archsim.energy import die
 from archsim.energy.account import account
 from archsim.energy.chip import tables_for
 from archsim.ir.activity import CountKey, to_cycles
-from archsim.ir.figure_table import DRAM, FIGURES, GROUPS, SAMPLE, RunQuantities
+from archsim.ir.figure_table import AREA, DRAM, FIGURES, GROUPS, SAMPLE, RunQuantities
 from archsim.ir.result_parts import MemoryFigures
 from archsim.ir.workload import Layer, Workload
 from archsim.lab.run.account import chip_facts, executed_on_arrays, workload_facts
@@ -102,7 +103,7 @@ def estimated(job: Job) -> dict[str, Any]:
         "workload": workload_facts(workload, found.dtypes),
         "architecture": chip_facts(architecture),
         **figures[""],
-        "bounds": FIGURES.bounds,
+        "bounds": FIGURES.bounds | {AREA: die.side(architecture.chip_class)},
         "per_sample": figures[SAMPLE],
         "dram": {**figures[DRAM], "memories": quantities.memories},
         "mac_breakdown": {},

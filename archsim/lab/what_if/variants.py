@@ -55,6 +55,10 @@ UNTRIED: Mapping[str, str] = {  # kind of part and key -> why no variant changes
         f"{kind}.sync_stages": "a crossing is safe with so many, not faster with fewer"
         for kind in ("dram", "sram", "cache", "array", "vector", "dma", "host", "noc", "registers")
     },
+    **{
+        f"control.{key}": "takes area; what it issues is timed by the engines themselves"
+        for key in ("clock", "sync_stages", "scalar_cores", "subcores", "lanes", "units")
+    },
     "dram.slots": "rings in DRAM hold whole tensors",
     "registers.slots": "registers are folded into the array's formula",
     "registers.size": "registers are folded into the array's formula",

@@ -1,4 +1,4 @@
-"""Predicted against measured times, each row a dot in the colour of its chip; how far off rows are along a quantity."""
+"""Predicted against measured figures, each row a dot in the colour of its chip, and how far off along a quantity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,18 @@ LINE, LETTER = 18.0, 6.4  # of the legend
 RATIOS = (0.1, 0.2, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 5.0, 10.0)  # predicted by measured, along the upright axis
 _FURTHEST = 10.0  # beyond which a dot stands at the edge
 
-ScoredRow = Mapping[str, Any]  # chip, set, case, time_us, predicted_us and what a chart goes along
+ScoredRow = Mapping[str, Any]  # chip, set, case, the measured and predicted figure, and what a chart goes along
+
+
+class Compared(NamedTuple):
+    """What is compared: keys of a row's measured and predicted figures, and their unit."""
+
+    measured: str
+    predicted: str
+    unit: str
+
+
+TIMES = Compared("time_us", "predicted_us", "µs")
 
 
 class _Dot(NamedTuple):
@@ -26,18 +37,19 @@ class _Dot(NamedTuple):
     row: ScoredRow
 
 
-def against(rows: Sequence[ScoredRow], frame: DrawingFrame = svg.WIDE) -> str:
-    """Predicted over measured microseconds of every row, with the line on which both are equal; '' without rows."""
+def against(rows: Sequence[ScoredRow], frame: DrawingFrame = svg.WIDE, *, what: Compared = TIMES) -> str:
+    """Predicted over measured figures of every row, with the line on which both are equal; '' without rows."""
     if not rows:
         return ""
     box = PlotBox(frame, LEFT, RIGHT, TOP, BOTTOM).fitted()
-    ends = [value for row in rows for value in (row["time_us"], row["predicted_us"])]
+    ends = [row[key] for row in rows for key in (what.measured, what.predicted)]
     across, up = PlotScale(ends, box.left, box.right), PlotScale(ends, box.bottom, box.top)
     low, high = min(ends), max(ends)
     drawn = [box.across(across.ticks(), across.at, _told), box.up(up.ticks(), up.at, _told)]
     drawn.append(svg.line(across.at(low), up.at(low), across.at(high), up.at(high), css="roof"))
-    dots = [_Dot(across.at(row["time_us"]), up.at(row["predicted_us"]), row) for row in rows]
-    return _picture(box, dots, ("measured, µs", "predicted, µs"), drawn, _colours(rows))
+    dots = [_Dot(across.at(row[what.measured]), up.at(row[what.predicted]), row) for row in rows]
+    names = (f"measured, {what.unit}", f"predicted, {what.unit}")
+    return _picture(box, dots, names, drawn, _colours(rows), what)
 
 
 def along(rows: Sequence[ScoredRow], key: str, name: str, frame: DrawingFrame = svg.WIDE) -> str:
@@ -55,7 +67,7 @@ def along(rows: Sequence[ScoredRow], key: str, name: str, frame: DrawingFrame = 
     drawn = [box.across(across.ticks(), across.at, _told), box.up(ticks, up.at, _told)]
     drawn.append(svg.line(box.left, up.at(1.0), box.right, up.at(1.0), css="roof"))
     dots = [_Dot(across.at(row[key]), up.at(ratio), row) for row, ratio in zip(shown, ratios, strict=True)]
-    return _picture(box, dots, (name, "predicted / measured"), drawn, _colours(rows))
+    return _picture(box, dots, (name, "predicted / measured"), drawn, _colours(rows), TIMES)
 
 
 def _colours(rows: Sequence[ScoredRow]) -> dict[str, str]:
@@ -64,19 +76,25 @@ def _colours(rows: Sequence[ScoredRow]) -> dict[str, str]:
 
 
 def _picture(
-    box: PlotBox, dots: Sequence[_Dot], names: tuple[str, str], drawn: list[str], chips: Mapping[str, str]
+    box: PlotBox,
+    dots: Sequence[_Dot],
+    names: tuple[str, str],
+    drawn: list[str],
+    chips: Mapping[str, str],
+    what: Compared,
 ) -> str:
-    drawn += [_drawn(dot, chips[dot.row["chip"]], box.frame) for dot in dots]
+    drawn += [_drawn(dot, chips[dot.row["chip"]], box.frame, what) for dot in dots]
     drawn.append(box.names(*names))
     shown = {dot.row["chip"] for dot in dots}
     legend, height = _legend({chip: colour for chip, colour in chips.items() if chip in shown}, box)
     return svg.picture(box.height + height, f"{names[1]} over {names[0]}", [*drawn, *legend], box.frame)
 
 
-def _drawn(dot: _Dot, colour: str, frame: DrawingFrame) -> str:
-    row = dot.row
-    tip = f"{row['set']}, {row['case']}: measured {row['time_us']:,.2f} µs, predicted {row['predicted_us']:,.2f} µs"
-    tip += f" ({100 * (row['predicted_us'] / row['time_us'] - 1):+.1f} %)"
+def _drawn(dot: _Dot, colour: str, frame: DrawingFrame, what: Compared) -> str:
+    row, unit = dot.row, what.unit
+    measured, predicted = row[what.measured], row[what.predicted]
+    tip = f"{row['set']}, {row['case']}: measured {measured:,.2f} {unit}, predicted {predicted:,.2f} {unit}"
+    tip += f" ({100 * (predicted / measured - 1):+.1f} %)"
     mark = svg.title(frame.tip(tip))
     return svg.tag("circle", mark, cx=dot.across, cy=dot.up, r=3.0, fill=colour, fill_opacity=0.6, class_="dot")
 

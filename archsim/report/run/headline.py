@@ -138,6 +138,9 @@ def busiest_memory(dram: Mapping[str, Any]) -> str:
 def _areas(summary: Mapping[str, Any]) -> str:
     if summary["area_mm2"] is None:
         return "a part has no figure"
+    band = (summary.get("bands") or {}).get("area_mm2")
+    if band:
+        return f"{band['low']:.3g} .. {band['high']:.3g}; {band['cases']} dies, each left out of the fit"
     return bound_of(summary, "area_mm2") or "parts with a figure"
 
 

@@ -1,0 +1,97 @@
+"""What is on a die beside its parts: links, control of fixed functions, and what nobody counts.
+
+    fixed-function control = share of the datapath, where no SIMT sub-core issues to it
+    fill                   = (factor of the chip's class - 1) x logic of cores and control
+
+A class says how much the dies of such chips have beside the parts that are known; a chip without one has no fill, and
+its area is a lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from archsim.base.errors import ConfigError, nearest
+from archsim.energy.chip_tables import INTERFACE, PartTable
+from archsim.energy.structures import DieArea, Structures, load_structures
+from archsim.energy.technology import load_technology
+from archsim.ir.result_parts import AreaBand
+from archsim.spec.architecture import Architecture, FloorplanBlock
+from archsim.spec.part import SourcedNumber
+
+SEQUENCERS = "fixed-function control"
+FILL = "fill of the die"
+ALL = "all"  # of a floorplan: the whole die
+_DATAPATH = ("array", "vector")
+_LOGIC = (*_DATAPATH, "control", "registers")
+
+
+def beside(architecture: Architecture, parts: Mapping[str, PartTable]) -> dict[str, SourcedNumber]:
+    """Name with a blank -> mm2; ``parts``: tables of the chip's parts.
+
+    Raises ConfigError for a link or a block of the floorplan that there is not.
+    """
+    structures = load_structures()
+    die = DieArea(load_technology(architecture.technology), structures)
+    found = dict(_links(architecture, die))
+    control = _sequencers(architecture, parts, structures)
+    if control.value:
+        found[SEQUENCERS] = control
+    logic = control.value + sum(table.area_mm2 for table in parts.values() if table.kind in _LOGIC)
+    fill = structures.fill.get(architecture.chip_class)
+    if fill is not None and fill.value > 1:
+        found[FILL] = SourcedNumber((fill.value - 1) * logic, fill.source)
+    _check_floorplan(architecture, parts, found)
+    return found
+
+
+def band(chip_class: str, area_mm2: float) -> AreaBand | None:
+    """Between which mm2 an area of a class is known, of so many ``cases``; None for other chips."""
+    structures = load_structures()
+    if chip_class not in structures.fill:
+        return None
+    factor = structures.band.value
+    return {"low": area_mm2 / factor, "high": area_mm2 * factor, "cases": structures.dies}
+
+
+def block_mm2(block: FloorplanBlock, areas: Mapping[str, float]) -> float:
+    """What the parts of a published block come to; ``areas``: the breakdown."""
+    return sum(mm2 for name, mm2 in areas.items() if name in block.parts or ALL in block.parts)
+
+
+def side(chip_class: str) -> str:
+    """On which side of the real die an area lies: ``lower`` bound, or ``estimate`` where the class has a fill."""
+    return "estimate" if chip_class in load_structures().fill else "lower"
+
+
+def _links(architecture: Architecture, die: DieArea) -> Iterator[tuple[str, SourcedNumber]]:
+    counts: dict[str, int] = {}
+    for link in architecture.links:
+        counts[link.kind] = counts.get(link.kind, 0) + link.lanes
+    for kind, lanes in counts.items():
+        one = die.structures.link(kind)
+        yield f"link {kind}", SourcedNumber(die.interface(one, lanes), die.interface_source(one))
+
+
+def _sequencers(architecture: Architecture, parts: Mapping[str, PartTable], structures: Structures) -> SourcedNumber:
+    """Of arrays and vector units whose area is modelled, and to which no SIMT sub-core issues."""
+    share = structures.fixed_function_share
+    if any(control.subcores for control in architecture.controls):
+        return SourcedNumber(0.0, share.source)
+    units = (*architecture.arrays, *architecture.vectors)
+    datapath = sum(parts[unit.name].area_mm2 for unit in units if unit.area_mm2 is None)
+    return SourcedNumber(share.value * datapath, share.source)
+
+
+def _check_floorplan(
+    architecture: Architecture, parts: Mapping[str, PartTable], others: Mapping[str, SourcedNumber]
+) -> None:
+    """Blocks name what the area breakdown has; of a DRAM its interface."""
+    known = [f"{name}{INTERFACE}" if table.scope == "dram" else name for name, table in parts.items()]
+    known += [*others, ALL]
+    for name, block in architecture.floorplan.items():
+        for part in block.parts:
+            if part not in known:
+                raise ConfigError(
+                    f"floorplan.{name}.parts: no '{part}'{nearest(part, known)}; allowed {', '.join(known)}"
+                )
