@@ -56,6 +56,7 @@ FOLDERS: Mapping[str, KindFolder] = {
     "explore": KindFolder("design search", PLUGINS_VARIABLE, PYTHON),
     "policies": KindFolder("schedule policy", PLUGINS_VARIABLE, PYTHON),
     "technology": KindFolder("technology table", CONFIGS_VARIABLE, YAML),
+    "power": KindFolder("power table", CONFIGS_VARIABLE, YAML),
     "area": KindFolder("area table", CONFIGS_VARIABLE, YAML),
     "accelerators": KindFolder("chip", CONFIGS_VARIABLE, YAML),
     "workloads": KindFolder("workload", CONFIGS_VARIABLE, YAML),
@@ -66,7 +67,7 @@ FOLDERS: Mapping[str, KindFolder] = {
 }
 
 
-TABLES = ("technology", "area", "dram", "links")  # folders of tables that chips are priced by
+TABLES = ("technology", "area", "power", "dram", "links")  # folders of tables that chips are priced by
 
 
 class Kind(NamedTuple):

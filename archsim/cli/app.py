@@ -23,7 +23,7 @@ from archsim.base import registry
 from archsim.base.errors import ArchsimError
 from archsim.base.version import __version__
 from archsim.base.writable import check_directory
-from archsim.cli import area, ending, importing, model, noc, report, silicon, sweep
+from archsim.cli import ending, existing, importing, model, noc, report, silicon, sweep
 from archsim.cli import options as opt
 from archsim.cli.printing import progress, put, say_error
 from archsim.lab.kit import gc_pause
@@ -122,7 +122,8 @@ def dram(
 @app.command("validate")
 def validate(
     suite: Annotated[
-        str, typer.Argument(metavar="SUITE", help="What is compared: dram, mapping, noc, systolic, area or silicon.")
+        str,
+        typer.Argument(metavar="SUITE", help="What is compared: dram, mapping, noc, systolic, area, power or silicon."),
     ],
     reference: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Take reference data of the same format from here.")
@@ -143,26 +144,26 @@ def validate(
     ] = silicon.CalibrateChoice.SHIPPED,
     workers: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="silicon: processes.")] = 1,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="silicon, area: write pages and rows into DIR.")
+        Path | None, typer.Option(metavar="DIR", help="silicon, area, power: write pages and rows into DIR.")
     ] = None,
     format_: opt.FormatOption = opt.OutputFormat.TABLE,
 ) -> None:
     """Compare with reference data measured elsewhere; exit 1 when a threshold is missed or a row is not scored.
 
-    The suites area and silicon have no thresholds. Area prints its scores; silicon counts what cannot be run, says why,
-    and exits with 1 where no row can be.
+    The suites area, power and silicon have no thresholds. The first two print their scores; silicon counts what cannot
+    be run, says why, and exits with 1 where no row can be.
     """
     from archsim.lab.validate import suites
     from archsim.report.checks import validation
     from archsim.report.kit.console import columns, folded
 
-    if suite == suites.AREA:
+    if suite in suites.EXISTING:
         _alone(
             "silicon",
             {"--set": set_, "--jobs": workers > 1, "--calibrate": calibrate is not silicon.CalibrateChoice.SHIPPED},
         )
         _alone("dram, mapping, noc or systolic", {"--allow-skipped": allow_skipped})
-        area.validate(reference, out, format_)
+        existing.validate(suite, reference, out, format_)
         return
     if suite == suites.SILICON:
         if allow_skipped:
@@ -174,7 +175,7 @@ def validate(
         "silicon",
         {"--set": set_, "--jobs": workers > 1, "--calibrate": calibrate is not silicon.CalibrateChoice.SHIPPED},
     )
-    _alone("silicon or area", {"--out": out})
+    _alone("silicon, area or power", {"--out": out})
     with progress():
         result = suites.run(suite, reference)
     table = folded(validation.to_table(result), columns())

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from archsim.base.errors import ConfigError, nearest
 from archsim.energy import die
-from archsim.energy.chip_tables import ZJ_PER_PJ, ChipTables, PartTable
+from archsim.energy.chip_tables import ZJ_PER_PJ, ChipTables, PartTable, area_breakdown
 from archsim.energy.part_prices import (
     ActionRate,
     PricedPart,
@@ -31,6 +31,7 @@ from archsim.energy.part_prices import (
     price_noc,
     price_vector,
 )
+from archsim.energy.states import load_states, with_states
 from archsim.energy.structures import load_structures
 from archsim.energy.technology import load_technology
 from archsim.facts.dram.catalogue import dram
@@ -73,7 +74,10 @@ def tables_for(
     Raises ConfigError for an unknown technology, DRAM standard, dtype or action, and for a chip of more than MOST_MM2.
     """
     priced = modelled(architecture, dtypes)
-    parts = {part.name: _table(part, priced[part.name]) for part in architecture.parts()}
+    bare = {part.name: _table(part, priced[part.name]) for part in architecture.parts()}
+    others = die.beside(architecture, bare)
+    die_mm2 = sum(area_breakdown(bare, others).values())
+    parts = with_states(architecture, bare, die_mm2, load_technology(architecture.technology).voltage_v.value)
     formats = {**architecture.dtypes, **(dtypes or {})}
     apart = {layer: pair for layer, pair in pairs.items() if pair != (formats.get("inputs"), formats.get("weights"))}
     tables = ChipTables(
@@ -81,7 +85,7 @@ def tables_for(
         parts,
         {_PAIR.format(*pair): _arrays(architecture, formats, pair) for pair in sorted(set(apart.values()))},
         {layer: _PAIR.format(*pair) for layer, pair in apart.items()},
-        die.beside(architecture, parts),
+        others,
     )
     _check_area(tables)
     return tables
@@ -100,7 +104,9 @@ def modelled(architecture: Architecture, dtypes: Mapping[str, str] | None = None
     ``tables_for``."""
     formats = {**architecture.dtypes, **(dtypes or {})}
     technology = load_technology(architecture.technology)
-    context = PricingContext(technology, load_structures(), formats, architecture.voltage_v)
+    simt = any(control.subcores for control in architecture.controls)
+    delivery = load_states().delivery if simt else None
+    context = PricingContext(technology, load_structures(), formats, architecture.voltage_v, delivery)
     return {part.name: _PRICE[type(part)](part, context) for part in architecture.parts()}
 
 
@@ -123,7 +129,7 @@ def mapped_energies(architecture: Architecture) -> MappedEnergies:
             found[memory.name, way] = tables.pj(memory.name, action.format(way)) / (size or memory.word_bytes)
     operations = [(array.name, "mac") for array in architecture.arrays]
     operations += [(vector.name, "lane_ops") for vector in architecture.vectors]
-    standing_w = sum(part.leakage_w for part in tables.parts.values())
+    standing_w = sum(part.leakage_w + part.waiting_w for part in tables.parts.values())
     for memory in architecture.memories:
         if memory.kind == "dram" and memory.standard != "constant":
             standing_w += _working_w(memory, tables)

@@ -19,7 +19,9 @@ INTERFACE = " interface"  # of a DRAM part, which is all of it that is on the di
 
 @dataclass(frozen=True, slots=True)
 class PartTable:
-    """One part of the chip; all its instances together in ``leakage_w``, ``idle_w`` and ``area_mm2``.
+    """One part of the chip; all its instances together in ``leakage_w``, ``waiting_w``, ``idle_w`` and ``area_mm2``.
+
+    ``leakage_w``: drawn whatever the chip does; ``waiting_w``: more, while a kernel is on it.
 
     ``kind``: dram | cache | sram | registers | noc | array | vector | dma | control | host; ``scope``: chip | dram |
     host.
@@ -37,6 +39,7 @@ class PartTable:
     sources: Mapping[str, str]
     rest: int | None = None
     idle_w: float | None = None  # between runs, where that is not the leakage
+    waiting_w: float = 0.0
 
     @property
     def idle_nw(self) -> int:
@@ -44,9 +47,24 @@ class PartTable:
         return self.leakage_nw if self.idle_w is None else round(self.idle_w * NW_PER_W)
 
     @property
+    def waiting_nw(self) -> int:
+        """Power beyond the static one while a kernel is on the chip, in whole nanowatts."""
+        return round(self.waiting_w * NW_PER_W)
+
+    @property
     def leakage_nw(self) -> int:
         """Static power in whole nanowatts."""
         return round(self.leakage_w * NW_PER_W)
+
+
+def area_breakdown(parts: Mapping[str, PartTable], beside: Mapping[str, SourcedNumber]) -> dict[str, float]:
+    """Part -> mm2 on the die. Of a DRAM the interface counts; the host is not on it. Then what is no part."""
+    areas = {
+        f"{name}{INTERFACE}" if table.scope == "dram" else name: table.area_mm2
+        for name, table in parts.items()
+        if table.scope != "host"
+    }
+    return areas | {name: area.value for name, area in beside.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +100,8 @@ class ChipTables:
         return self.charge_zj(part, action, layer) / ZJ_PER_PJ
 
     def area_breakdown_mm2(self) -> dict[str, float]:
-        """Part -> mm2 on the die. Of a DRAM the interface counts; the host is not on it. Then what is no part."""
-        parts = {
-            f"{name}{INTERFACE}" if table.scope == "dram" else name: table.area_mm2
-            for name, table in self.parts.items()
-            if table.scope != "host"
-        }
-        return parts | {name: area.value for name, area in self.beside.items()}
+        """Part -> mm2 on the die, as ``area_breakdown``."""
+        return area_breakdown(self.parts, self.beside)
 
     def sources(self) -> dict[str, str]:
         """Key path of every figure ('l1.energy.read', 'l1.area'), with a pair's name behind those that are of one

@@ -15,7 +15,6 @@ from archsim.base.errors import ConfigError, nearest
 from archsim.energy.chip_tables import INTERFACE, PartTable
 from archsim.energy.structures import DieArea, Structures, load_structures
 from archsim.energy.technology import load_technology
-from archsim.ir.result_parts import AreaBand
 from archsim.spec.architecture import Architecture, FloorplanBlock
 from archsim.spec.part import SourcedNumber
 
@@ -45,23 +44,9 @@ def beside(architecture: Architecture, parts: Mapping[str, PartTable]) -> dict[s
     return found
 
 
-def band(chip_class: str, area_mm2: float) -> AreaBand | None:
-    """Between which mm2 an area of a class is known, of so many ``cases``; None for other chips."""
-    structures = load_structures()
-    if chip_class not in structures.fill:
-        return None
-    factor = structures.band.value
-    return {"low": area_mm2 / factor, "high": area_mm2 * factor, "cases": structures.dies}
-
-
 def block_mm2(block: FloorplanBlock, areas: Mapping[str, float]) -> float:
     """What the parts of a published block come to; ``areas``: the breakdown."""
     return sum(mm2 for name, mm2 in areas.items() if name in block.parts or ALL in block.parts)
-
-
-def side(chip_class: str) -> str:
-    """On which side of the real die an area lies: ``lower`` bound, or ``estimate`` where the class has a fill."""
-    return "estimate" if chip_class in load_structures().fill else "lower"
 
 
 def _links(architecture: Architecture, die: DieArea) -> Iterator[tuple[str, SourcedNumber]]:

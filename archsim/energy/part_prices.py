@@ -1,8 +1,8 @@
 """Prices of each kind of part from the tables' figures: energy per action, leakage and area of one instance.
 
-Dynamic energy of logic and SRAM scales with the square of the chip's voltage over the table's, leakage with
-their ratio; areas are those of ``structures``. Not priced: clock trees, instructions, DMA descriptors; a chip file may
-state a part's own figures.
+Dynamic energy of logic and SRAM scales with the square of the chip's voltage over the table's, leakage of logic with
+the square and of SRAM with the cube; areas are those of ``structures``, and what a chip of an idle class draws in the
+place of leakage is in ``states``. Not priced: DMA descriptors; a chip file may state a part's own figures.
 
 Prices of a network, or of one around others: a flit through a router, and over a link; area and leakage of all
 routers.
@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from archsim.energy.dram import load_dram, widths
+from archsim.energy.states import CELLS_LEAK, LOGIC_LEAKS
 from archsim.energy.structures import CACHE, LOCAL, DieArea, Structures, cited
 from archsim.energy.technology import Technology
 from archsim.ir.activity import combining
@@ -73,6 +74,7 @@ class PricingContext:
     structures: Structures
     dtypes: Mapping[str, str]
     voltage_v: float
+    delivery: SourcedNumber | None = None  # of operands and instructions to units of SIMT sub-cores
 
     @property
     def die(self) -> DieArea:
@@ -83,9 +85,21 @@ class PricingContext:
         """A dynamic energy at the chip's voltage."""
         return self._scaled(figure, 2)
 
-    def static(self, figure: SourcedNumber) -> SourcedNumber:
-        """A leakage at the chip's voltage."""
-        return self._scaled(figure, 1)
+    def operation(self, figure: SourcedNumber) -> SourcedNumber:
+        """The energy of an operation of an array or a vector unit, with the delivery of its operands."""
+        found = self.dynamic(figure)
+        if self.delivery is None:
+            return found
+        text = cited({"": found.source, "delivery": self.delivery.source})
+        return SourcedNumber(found.value * self.delivery.value, text)
+
+    def leaking_logic(self, figure: SourcedNumber) -> SourcedNumber:
+        """A leakage of logic at the chip's voltage."""
+        return self._scaled(figure, LOGIC_LEAKS)
+
+    def leaking_cells(self, figure: SourcedNumber) -> SourcedNumber:
+        """A leakage of SRAM at the chip's voltage."""
+        return self._scaled(figure, CELLS_LEAK)
 
     def _scaled(self, figure: SourcedNumber, power: int) -> SourcedNumber:
         nominal = self.technology.voltage_v.value
@@ -96,7 +110,7 @@ class PricingContext:
 
     def logic_leakage_w(self, area_mm2: SourcedNumber) -> SourcedNumber:
         """Leakage of logic of an area."""
-        density = self.static(self.technology.logic_leakage_mw_per_mm2)
+        density = self.leaking_logic(self.technology.logic_leakage_mw_per_mm2)
         return SourcedNumber(density.value * 1e-3 * area_mm2.value, f"{density.source}, x area")
 
 
@@ -110,7 +124,7 @@ def price_memory(part: Memory, context: PricingContext) -> PricedPart:
 def _price_sram(part: Memory | Cache, context: PricingContext, structure: str | None = None) -> PricedPart:
     sram, bank_bytes, bits = context.technology.sram, part.capacity_bytes / part.banks, part.word_bytes * 8
     read, write = (context.dynamic(sram.bank(column, bank_bytes, bits)) for column in ("read_pj", "write_pj"))
-    leakage = context.static(sram.bank("leakage_uw", bank_bytes, bits))
+    leakage = context.leaking_cells(sram.bank("leakage_uw", bank_bytes, bits))
     factor = sram.ports_factor(part)
     ports = f"{part.banks} banks, ports x {factor:g} ({sram.extra_port.source})"
     around = structure or part.structure or LOCAL
@@ -137,7 +151,7 @@ def price_cache(part: Cache, context: PricingContext) -> PricedPart:
     bits = part.ways * (part.tag_bits + 1)
     bank_bytes = part.sets * bits / 8 / part.banks
     read, leakage = (sram.bank(column, bank_bytes, bits) for column in ("read_pj", "leakage_uw"))
-    lookup, static = context.dynamic(read), context.static(leakage)
+    lookup, static = context.dynamic(read), context.leaking_cells(leakage)
     return PricedPart(
         {**data.rates, "lookup": ActionRate({"lookups": lookup.value}, f"tags: {lookup.source}")},
         data.unpriced,
@@ -198,7 +212,7 @@ def price_array(part: Array, context: PricingContext) -> PricedPart:
     inputs, weights = (technology.number_format(context.dtypes[role]) for role in ("inputs", "weights"))
     sums = technology.number_format(context.dtypes["accumulate"])
     multiply = max(inputs.multiply_pj, weights.multiply_pj, key=lambda figure: figure.value)
-    mac = context.dynamic(
+    mac = context.operation(
         SourcedNumber(multiply.value + sums.add_pj.value, f"multiply: {multiply.source}; add: {sums.add_pj.source}")
     )
     area = _array_area(part, context)
@@ -281,7 +295,7 @@ def price_vector(part: Vector, context: PricingContext) -> PricedPart:
     if dtype not in formats:
         dtype = max(formats, key=lambda name: (BITS[name], name))
     used = formats[dtype]
-    op = context.dynamic(
+    op = context.operation(
         SourcedNumber(
             used.multiply_pj.value + used.add_pj.value,
             f"estimated: a pass is one {dtype} multiply ({used.multiply_pj.source}) and add ({used.add_pj.source})",

@@ -4,7 +4,8 @@ When an action happened inside its layer is not recorded, so a layer's energy on
 layer's commands that can have caused it, evenly over their time: DRAM, DMA and network over loads and stores, array,
 vector unit and host over their own commands, on-chip memories over all but the host's. Leakage is constant.
 Windows tile [0, latency); a last one shorter than the others is part of the one before, so no window is
-shorter than stated (unless the run is), their mean is the average power and the peak is at least that.
+shorter than stated (unless the run is), their mean is the average power and the peak is at least that. What is drawn
+more while a kernel is on the chip is drawn from its first command to the end.
 
 Charts ask for equal windows of the run instead: the energy of each part is placed in them in the same way, in whole
 zeptojoules, so that the windows sum to the total exactly.
@@ -63,8 +64,12 @@ def power(activity: Activity, energy: Energy, tables: ChipTables) -> PowerProfil
     for records in activity.records.values():
         _place(records, rates, edges, spent_j)
     constant_w = sum(energy.leakage_nw.values()) / NW_PER_W + unplaced_j / (total_ps / _PS)
+    waiting_w, begin = sum(energy.waiting_nw.values()) / NW_PER_W, total_ps - energy.kernel_ps
     windows = zip(spent_j.tolist(), edges, edges[1:], strict=False)
-    levels = [joules / ((end - start) / _PS) + constant_w for joules, start, end in windows]
+    levels = [
+        joules / ((end - start) / _PS) + constant_w + waiting_w * max(0, end - max(start, begin)) / (end - start)
+        for joules, start, end in windows
+    ]
     avg_w = energy.total_j / (total_ps / _PS)
     trace = tuple((start / _PS, value) for start, value in zip(edges, levels, strict=False))
     return PowerProfile(avg_w, max(avg_w, *levels), window_s, trace)
@@ -160,9 +165,11 @@ def by_part(activity: Activity, energy: Energy, tables: ChipTables) -> PartWindo
     edges = [index * total_ps // count for index in range(count + 1)]
     dynamic = _dynamic_zj(activity, energy, tables, edges)
     placed: dict[tuple[str, int], int] = {}
+    begin = total_ps - energy.kernel_ps
     for part, nanowatts in energy.leakage_nw.items():
         for index, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
-            placed[part, index] = dynamic[part][index] + nanowatts * (end - start)
+            waiting = energy.waiting_nw[part] * max(0, end - max(start, begin))
+            placed[part, index] = dynamic[part][index] + nanowatts * (end - start) + waiting
     exact = joules(energy.total_zj, placed)
     parts = [(part, tuple(exact[part, index] for index in range(count))) for part in energy.leakage_nw]
     return tuple((part, spent) for part, spent in parts if any(spent))

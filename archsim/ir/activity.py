@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
 from archsim.ir.bandwidth import BandwidthTrace
 from archsim.ir.program import Command
 from archsim.ir.records import Records
 
+ON_HOST = ("SETUP", "HOST")  # what the host does
 MOVING = ("MOVE", "GATHER", "SCATTER")
 
 CountKey = tuple[str, str, str]  # (layer, part, action)
@@ -113,6 +116,20 @@ class Activity:
     caches: Mapping[str, CacheStats] = field(default_factory=dict)
     noc: NocStats | None = None
     roles: Mapping[RoleKey, int] = field(default_factory=dict)
+
+    @property
+    def kernel_ps(self) -> int:
+        """For how long a kernel is on the chip: from the first command that the host does not do to the end."""
+        starts = [start for records in self.records.values() if (start := _first(records)) is not None]
+        return self.total_ps - min(starts, default=self.total_ps)
+
+
+def _first(records: Records) -> int | None:
+    """When the first command of a unit starts that the host does not do; None where there is none."""
+    columns = records.columns()
+    on_chip = np.array([text.op not in ON_HOST for text in records.texts], dtype=np.bool_)
+    chosen = columns.start_ps[on_chip[columns.text]] if len(on_chip) else columns.start_ps
+    return int(chosen.min()) if len(chosen) else None
 
 
 def combining(dtype: str) -> str:

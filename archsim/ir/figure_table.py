@@ -25,7 +25,7 @@ from archsim.spec.architecture import Architecture
 
 Number = int | float | None
 LATENCY, ENERGY = "latency_s", "energy_j"  # whose bands of fidelity cost are measured
-AREA = "area_mm2"
+AREA, POWER = "area_mm2", "power_avg_w"
 SAMPLE, DRAM = SECTIONS = ("per_sample", "dram")  # sections of the summary beside the top
 _LAST = 1000  # the place of what states none
 

@@ -23,6 +23,7 @@ from archsim.ir.result_parts import (
     GroupFacts,
     MemoryMap,
     Net,
+    PowerFacts,
     Predicted,
     Provenance,
     Refinement,
@@ -49,7 +50,7 @@ RENDERING = (  # not public keys
     "memory_map",
     "peak_dtype_macs_per_s",
 )
-OPTIONAL = ("per_sample", "schedule", "bands")  # absent from the summary where there is nothing to say
+OPTIONAL = ("per_sample", "schedule", "power", "bands")  # absent from the summary where there is nothing to say
 
 Summary = Mapping[str, Any]  # a result as JSON: summary.json of a run or scenario
 
@@ -140,6 +141,10 @@ class Result:
     schedule: Annotated[
         ScheduleFacts | None,
         ResultKey(TABLE, "The schedule that the compiler made; absent of a Program given as text.", SECOND),
+    ] = None
+    power: Annotated[
+        PowerFacts | None,
+        ResultKey(TABLE, "Energy by what the chip does; absent in results that are not simulated.", SECOND),
     ] = None
     bands: Annotated[
         Bands | None,

@@ -205,12 +205,34 @@ class TimeBand(TypedDict):
     fitted: NotRequired[Annotated[Sequence[str], ResultKey(TEXT, "Those that numbers of the chip were fitted to.")]]
 
 
+class StateEnergies(TypedDict):
+    """Energy by state; sums to energy_j."""
+
+    idle_j: Annotated[float, ResultKey("J", "What the chip draws whatever it does, and DRAM at rest, over the run.")]
+    waiting_j: Annotated[float, ResultKey("J", "What it draws more while a kernel is on it.")]
+    actions_j: Annotated[float, ResultKey("J", "What is done: MACs, accesses, bits on wires.")]
+
+
+class PowerFacts(TypedDict):
+    """Power of the run beside its averages."""
+
+    states: Annotated[StateEnergies, ResultKey(TABLE, "Energy by state.")]
+
+
 class AreaBand(TypedDict):
     """Between which areas the die would be, were it as far off as published dies that were left out of the fit."""
 
     low: Annotated[float, ResultKey("mm2", "The smallest area.")]
     high: Annotated[float, ResultKey("mm2", "The largest area.")]
     cases: Annotated[int, ResultKey(COUNT, "Published chips of which each was left out of the fit and predicted.")]
+
+
+class PowerBand(TypedDict):
+    """Between which powers the chip would be, were it as far off as published points that were left out of the fit."""
+
+    low: Annotated[float, ResultKey("W", "The smallest power.")]
+    high: Annotated[float, ResultKey("W", "The largest power.")]
+    cases: Annotated[int, ResultKey(COUNT, "Published operating points; each chip was left out of the fit.")]
 
 
 class Bands(TypedDict):
@@ -222,6 +244,7 @@ class Bands(TypedDict):
     area_mm2: NotRequired[
         Annotated[AreaBand, ResultKey(TABLE, "Of the die; absent of a chip of no class whose dies were published.")]
     ]
+    power_avg_w: NotRequired[Annotated[PowerBand, ResultKey(TABLE, "Of the chip; absent of a chip of no idle class.")]]
 
 
 class Predicted(TypedDict):

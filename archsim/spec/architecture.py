@@ -21,7 +21,7 @@ from archsim.spec.dtypes import BITS, DTYPES, ROLES, TILED
 from archsim.spec.keys import Derived, Key, SectionOf, StatedSection, TableOf, cycles, one_or_each
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import Noc, instance, part_of
-from archsim.spec.part import Part, named
+from archsim.spec.part import Part, SourcedNumber, named, sourced
 from archsim.spec.platforms import Platform
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Architecture",
     "Array",
     "ChipLink",
+    "ChipPower",
     "Control",
     "Dma",
     "Fanout",
@@ -376,6 +377,21 @@ class ChipLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChipPower:
+    """Power of the chip as a whole, where it is known."""
+
+    idle_w: Annotated[
+        SourcedNumber | None,
+        sourced(
+            "idle",
+            d.real(units.POWER, "0 W", "10000 W"),
+            "of the whole chip with no kernel on it, in place of its idle class's density; spread over parts by area",
+            default=None,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FloorplanBlock:
     """A block of a published floorplan, beside which reports print what the parts in it come to."""
 
@@ -415,6 +431,8 @@ class Architecture:
     controls: tuple[Control, ...] = ()
     links: tuple[ChipLink, ...] = ()
     floorplan: Mapping[str, FloorplanBlock] = field(default_factory=dict)  # name -> a published block of the die
+    power: ChipPower = ChipPower()
+    idle_class: str = ""  # how it draws power when nothing runs; '' for what the parts leak
     chip_class: str = ""  # whose dies are filled alike; '' for none
     noc: Noc | None = None
     sources: Mapping[str, str] = field(default_factory=dict)  # key path of every number -> where it comes from

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from archsim.spec import links as wires
 from archsim.spec import schema
-from archsim.spec.architecture import Array, ChipLink, FloorplanBlock
+from archsim.spec.architecture import Array, ChipLink, ChipPower, FloorplanBlock
 from archsim.spec.expand import ArrayFacts
 from archsim.spec.keys import StatedSection, values
 from archsim.spec.memories import Cache, Memory
@@ -58,6 +58,11 @@ def memory(at: Standing, *, above: bool) -> Memory:
     if at.kind == "sram" and at.section.structure is None:
         more["structure"] = "shared" if above else "local"
     return part(Memory, at, **more)
+
+
+def power(stated: Any, sources: Mapping[str, str]) -> ChipPower:
+    """What is known of a chip's power as a whole."""
+    return ChipPower(**values(ChipPower, "", StatedSection(stated, 0, lambda path: lookup(sources, f"power.{path}"))))
 
 
 def links(stated: Sequence[Any]) -> tuple[ChipLink, ...]:

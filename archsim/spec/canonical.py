@@ -43,6 +43,7 @@ def parts(chip: Architecture) -> list[CanonicalPart]:
 def number_paths(stated: Iterable[CanonicalPart], chip: Architecture) -> list[str]:
     """Key paths of every number of the canonical text of a chip with these parts, in its order."""
     found = ["technology.voltage", "clock", *(["links"] if chip.links else [])]
+    found += keys.numbers(keys.texts(chip.power, ""), "power.")
     found += [f"floorplan.{name}.area" for name in chip.floorplan]
     for name, platform in chip.platforms.items():
         found += keys.numbers(keys.texts(platform, ""), f"platforms.{name}.")
@@ -140,6 +141,10 @@ def _document(
     }
     if chip.chip_class:
         above["class"] = chip.chip_class
+    if chip.idle_class:
+        above["idle_class"] = chip.idle_class
+    if chip.power.idle_w is not None:
+        above["power"] = keys.text(chip.power, "")
     if chip.links:
         above["links"] = [keys.text(link, "") for link in chip.links]
     if chip.floorplan:

@@ -13,6 +13,8 @@ from archsim.spec.keys import Key, KeyOrder, StatedSection, TableOf
 
 STATUSES = ("measured", "derived", "claimed", "estimated")  # how sure a figure of a table is, the surest first
 STRUCTURES = ("local", "shared", "register_file", "cache")  # what stands around the macros of a memory
+IDLE_CLASSES = ("always_on", "gpu", "gated")  # of chips, which stop clocks and supplies alike when nothing runs
+IDLE_CLASS_OF = {"datacenter": "always_on", "gpu": "gpu", "block": "gated", "edge": "gated"}  # unless stated
 CLASSES = ("datacenter", "gpu", "block", "edge")  # of chips, whose dies are filled alike
 
 

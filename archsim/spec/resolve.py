@@ -16,6 +16,7 @@ from archsim.spec.expand import ArrayFacts, DataflowFacts, dataflow_facts
 from archsim.spec.network import Noc
 from archsim.spec.nodes import FileNode
 from archsim.spec.on_platform import on_platform
+from archsim.spec.part import IDLE_CLASS_OF
 from archsim.spec.problems import Problems
 from archsim.spec.topology_facts import TopologyFacts
 from archsim.spec.tree import check as check_tree
@@ -87,6 +88,8 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
         controls=tuple(build.part(Control, at(part)) for part in file.of(schema.CONTROL)),
         links=build.links(chip.links),
         floorplan=build.floorplan(chip.floorplan),
+        power=build.power(chip.power, stated),
+        idle_class=chip.idle_class or IDLE_CLASS_OF.get(chip.class_ or "", ""),
         chip_class=chip.class_ or "",
         noc=noc(),
         host=next((build.part(Host, at(part)) for part in file.of(schema.HOST)), None),

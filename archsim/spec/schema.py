@@ -14,10 +14,21 @@ from pydantic import Field
 
 from archsim.base import units
 from archsim.spec import value_domains as d
-from archsim.spec.architecture import Array, ChipLink, Control, Dma, Fanout, FloorplanBlock, Host, RegisterFile, Vector
+from archsim.spec.architecture import (
+    Array,
+    ChipLink,
+    ChipPower,
+    Control,
+    Dma,
+    Fanout,
+    FloorplanBlock,
+    Host,
+    RegisterFile,
+    Vector,
+)
 from archsim.spec.memories import STORED, Cache, Memory
 from archsim.spec.network import Noc, Phy
-from archsim.spec.part import CLASSES, Part
+from archsim.spec.part import CLASSES, IDLE_CLASSES, Part
 from archsim.spec.platforms import Platform, PlatformHost
 from archsim.spec.schema_base import Clock, Dtype, Section, Sourced
 from archsim.spec.sections import InnerSection, PartSection, section
@@ -70,6 +81,12 @@ BLOCK = section(
     FloorplanBlock,
     base=InnerSection,
 )
+POWER = section(
+    "schema.ChipPower",
+    "`power`: what is known of the chip's power as a whole.",
+    ChipPower,
+    base=InnerSection,
+)
 CHIP_LINK = section(
     "schema.ChipLink",
     "An entry of `links`: pads, drivers and controller of a link to the host or to another chip.",
@@ -102,6 +119,14 @@ class ChipSection(Sourced):
         alias="class",
         description="of chips whose dies have as much beside the parts that are known (`fill` of the area table); "
         "areas are lower bounds without one",
+    )
+    idle_class: Annotated[str, d.choice(*IDLE_CLASSES)] | None = Field(
+        None,
+        description="how the chip draws power when nothing runs (`idle_w_per_mm2` of the power table): always_on of "
+        "datacenter, gpu of gpu, gated of edge and block unless stated; without a class what the parts leak alone",
+    )
+    power: POWER = Field(  # type: ignore[valid-type]
+        default_factory=lambda: POWER.model_validate({}), description="what is known of the chip's power as a whole"
     )
     links: list[CHIP_LINK] = Field(  # type: ignore[valid-type]
         [], description="links of the chip to its host and to other chips, for its area"

@@ -12,12 +12,13 @@ from pydantic import Field
 
 from archsim.spec import value_domains as d
 from archsim.spec.dtypes import DTYPES
-from archsim.spec.part import CLASSES, STATUSES
+from archsim.spec.part import CLASSES, IDLE_CLASSES, STATUSES
 from archsim.spec.schema import PHY
 from archsim.spec.schema_base import Section, Source
 
 TECHNOLOGY = "archsim.technology/2"
 AREA = "archsim.area/1"
+POWER = "archsim.power/1"
 DRAM_ENERGY = "archsim.dram_energy/2"
 LINK = "archsim.link/1"
 COLUMNS = ("size_kib", "read_pj", "write_pj", "leakage_uw")
@@ -50,6 +51,8 @@ Mtr = Annotated[float, d.number("0", "1e6", "million transistors")]
 Mm2 = Annotated[float, d.number("0", "10000", "mm2")]
 Gates = Annotated[float, d.number("0", "1e9", "gates")]
 Bits = Annotated[float, d.number("0", "65536", "bits", positive=True)]
+WattsPerMm2 = Annotated[float, d.number("0", "100", "W/mm2")]
+Part = Annotated[float, d.number("0", "1")]
 Dies = Annotated[float, d.number("1", "10000")]
 Factor = Annotated[float, d.number("1", "100")]
 Um = Annotated[float, d.number("0", "100", "um", positive=True)]
@@ -250,6 +253,45 @@ class AreaTable(Table):
         "and control"
     )
     band: FillBand = Field(description="how well areas are known where a class has a fill")
+
+
+class AtNodes(Section):
+    """A figure at two nodes; the power law of the node through both elsewhere."""
+
+    at_45nm: TableNumber[Pj] = Field(description="at 45 nm")
+    at_7nm: TableNumber[Pj] = Field(description="at 7 nm")
+
+
+class PowerBand(Section):
+    """`band`: how well watts are known where a chip has an idle class."""
+
+    LABEL = "schema_tables.PowerBand"
+    factor: TableNumber[Factor] = Field(
+        description="up and down; geometric mean of errors of chips left out of the fit"
+    )
+    cases: TableNumber[Dies] = Field(description="how many operating points there were")
+
+
+class PowerTable(Table):
+    """Top level of a power table: what chips draw beside their actions."""
+
+    schema_: Annotated[str, d.choice(POWER)] = Field(alias="schema", description="version of this grammar")
+    idle_w_per_mm2: dict[Annotated[str, d.choice(*IDLE_CLASSES)], TableNumber[WattsPerMm2]] = Field(
+        description="idle class to what a die draws with no kernel on it, at 1 GHz and the nominal supply"
+    )
+    clock_share: TableNumber[Part] = Field(
+        description="of it, what goes with clock and voltage squared; the rest leaks"
+    )
+    waiting_w_per_mm2: dict[Annotated[str, d.choice(*IDLE_CLASSES)], TableNumber[WattsPerMm2]] = Field(
+        description="idle class to what it draws more while a kernel is on it, at 1 GHz and the nominal supply"
+    )
+    delivery: TableNumber[Factor] = Field(
+        description="of units to which SIMT sub-cores issue: energy of an operation with operands and instructions, by "
+        "that of the units alone"
+    )
+    operand_wires_pj: AtNodes = Field(description="wires of a MAC's operands, of chips that are not simulated")
+    operand_memories_pj: AtNodes = Field(description="memories of a MAC's operands, of chips that are not simulated")
+    band: PowerBand = Field(description="how well watts are known where a chip has an idle class")
 
 
 class Currents(Section):

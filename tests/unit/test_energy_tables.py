@@ -100,11 +100,12 @@ def test_ddr4_commands_reproduce_the_total_of_a_recorded_run() -> None:
     assert pj == pytest.approx(566_406_729.6 * 0.83, rel=0.01)
 
 
-def test_voltage_scales_dynamic_by_its_square_and_leakage_in_proportion(tables: ChipTables) -> None:
+def test_voltage_scales_dynamic_and_logic_by_its_square_and_cells_by_its_cube(tables: ChipTables) -> None:
     high = tables_for(small_chip(technology__voltage="1.8 V"))
     for part, action in (("mxu", "mac"), ("l1", "read_accesses"), ("vpu", "lane_ops"), ("mxu", "wire.acc")):
         assert high.pj(part, action) == pytest.approx(4 * tables.pj(part, action))
-    assert high.parts["mxu"].leakage_w == pytest.approx(2 * tables.parts["mxu"].leakage_w)
+    assert high.parts["mxu"].leakage_w == pytest.approx(4 * tables.parts["mxu"].leakage_w)
+    assert high.parts["l1"].leakage_w == pytest.approx(8 * tables.parts["l1"].leakage_w)
     assert high.pj("dram", "pin_read_bytes") == tables.pj("dram", "pin_read_bytes")
     assert "x (1.8 V / 0.9 V)^2" in high.sources()["l1.energy.read"]
 

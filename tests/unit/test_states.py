@@ -1,153 +1,171 @@
-"""States in the graph: rows are appended in place, read behind that alone, and nothing else of a state moves."""
+"""What a chip draws by what it does: idle classes, waiting, delivery, and the sums of it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
-import numpy as np
 import pytest
+from fixtures_chip import CHIP, small_chip
 
-from archsim.base.errors import ModelError
-from archsim.graph.lowering.lower import lower_graph
-from archsim.graph.passes.infer import infer
-from archsim.graph.passes.manager import PassOptions, passed
-from archsim.ir.check.workload import check_workload
-from archsim.ir.graph import Graph, GraphNode, GraphState, GraphValue
-from archsim.ir.text import workload_from_yaml, workload_to_yaml
-from archsim.ir.workload import StateRows, Workload
+from archsim.base.errors import ConfigError
+from archsim.energy.account import account
+from archsim.energy.bands import add_bands, sides
+from archsim.energy.chip import tables_for
+from archsim.energy.states import load_states
+from archsim.ir.result import Result
+from archsim.lab.run.job import Job
+from archsim.lab.run.run import execute
+from archsim.lab.validate.power import points
+from archsim.lab.validate.power import suite as power_suite
+from archsim.lab.validate.suite import WORTH, default_reference
+from archsim.spec.load import loads
 
-CAPACITY, HEADS, WIDTH = 8, 2, 4
-
-
-def decode(past: int, new: int, capacity: int = CAPACITY) -> Graph:
-    """Attention over two states: rows of K are made by a layer, rows of V are an input."""
-    rows, whole = (1, HEADS, new, WIDTH), (1, HEADS, capacity, WIDTH)
-    values = {
-        name: GraphValue(name, shape, "input") for name, shape in (("x", rows), ("q", (1, 2 * HEADS, new, WIDTH)))
-    }
-    values |= {name: GraphValue(name, whole, "state") for name in ("K", "V")}
-    nodes = (
-        GraphNode("make", "Exp", ("x",), ("made",)),
-        GraphNode("keys", "Append", ("K", "made"), ("k",), {"axis": 2}),
-        GraphNode("values", "Append", ("V", "x"), ("v",), {"axis": -2}),
-        GraphNode("attend", "Attention", ("q", "k", "v"), ("y",), {"is_causal": 1, "past": past}),
-    )
-    states = {name: GraphState(2, past) for name in ("K", "V")}
-    return Graph("decode", nodes, values, ("x", "q", "K", "V"), ("y",), states=states)
+GPU = {"class": "gpu"}
 
 
-def workload_of(graph: Graph) -> Workload:
-    workload = lower_graph(graph, batch=1, sha256="").workload
-    check_workload(workload)
-    return workload
+def watts(key: str, **keys: object) -> float:
+    """Leakage or waiting power of all parts on the chip."""
+    tables = tables_for(small_chip(**keys))
+    return sum(getattr(part, key) for part in tables.parts.values() if part.scope == "chip")
 
 
-@pytest.mark.parametrize(("past", "new"), [(0, 1), (3, 1), (3, 4), (0, 8), (7, 1)])
-def test_rows_lie_behind_those_of_before(past: int, new: int) -> None:
-    workload = workload_of(decode(past, new))
-    tensors = workload.tensors
-    for state in ("K", "V"):
-        assert (tensors[state].kind, tensors[state].state) == ("state", StateRows(2, past))
-        assert tensors[state].shape == (1, HEADS, CAPACITY, WIDTH)
-    for layer, state in (("make", "K"), ("values", "V")):
-        (written,) = (found.output for found in workload.layers if found.name == layer)
-        view = tensors[written.tensor].view
-        lies = (view.base, view.offset) if view is not None else (written.tensor, 0)
-        assert written.role == "kv" and lies == (state, past * WIDTH)
-        assert tensors[written.tensor].shape == (1, HEADS, new, WIDTH)
-    for layer, state in (("attend.scores", "K"), ("attend.context", "V")):
-        (read,) = (op for found in workload.layers if found.name == layer for op in found.inputs if op.name == "b")
-        tensor = tensors[read.tensor]
-        assert read.role == "kv" and tensor.elements == HEADS * (past + new) * WIDTH
-        assert state == (tensor.view.base if tensor.view is not None else tensor.name)
+def test_an_idle_class_draws_by_the_area_of_the_die() -> None:
+    states, tables = load_states(), tables_for(small_chip(**GPU))
+    die = sum(tables.area_breakdown_mm2().values())
+    assert watts("leakage_w", **GPU) == pytest.approx(states.idle["gpu"].value * die)  # 1 GHz, nominal supply
+    assert watts("waiting_w", **GPU) == pytest.approx(states.waiting["gpu"].value * die)
+    parts = {name: part for name, part in tables.parts.items() if part.scope == "chip"}
+    density = {part.leakage_w / part.area_mm2 for part in parts.values() if part.area_mm2}
+    assert max(density) == pytest.approx(min(density))  # spread by area
+    assert tables.parts["mxu"].sources["leakage"].startswith("estimated: idle class gpu: calibrated: idle points")
 
 
-def test_a_layer_writes_its_rows_in_place_and_an_input_is_copied_once() -> None:
-    workload = workload_of(decode(3, 1))
-    assert [(layer.name, layer.op, layer.kind) for layer in workload.layers[:2]] == [
-        ("make", "Exp", "vector"),
-        ("values", "Append", "copy"),
-    ]
-    assert ("keys", "Append", "K") in {(view.name, view.op, view.of) for view in workload.views}
-    assert "values" not in {view.name for view in workload.views}
+def test_the_class_of_a_chip_says_how_it_idles_unless_it_states_it() -> None:
+    assert [small_chip(**{"class": name}).idle_class for name in ("datacenter", "gpu", "block", "edge")] == [
+        "always_on", "gpu", "gated", "gated",
+    ]  # fmt: skip
+    stated = {"class": "datacenter", "idle_class": "gated"}
+    assert small_chip(**stated).idle_class == "gated" and small_chip().idle_class == ""
+    assert watts("leakage_w", **stated) < watts("leakage_w", **{"class": "datacenter"}) / 4
+    with pytest.raises(ConfigError, match=r"idle_class: found 'gate'; allowed .*gated.*did you mean 'gated'"):
+        small_chip(idle_class="gate")
 
 
-def test_rows_that_a_concatenation_wants_too_are_copied_there() -> None:
-    """What lies in a state moves nowhere else, neither the appended rows nor all of them."""
-    graph = decode(3, 1)
-    joined = GraphNode("join", "Concat", ("k", "k"), ("both",), {"axis": 3})
-    graph = replace(graph, nodes=(*graph.nodes, joined), outputs=("y", "both"))
-    workload = workload_of(graph)
-    assert [layer.name for layer in workload.layers if layer.kind == "copy"] == ["values", "join[0]", "join[1]"]
+def test_half_goes_with_clock_and_voltage_the_rest_with_voltage() -> None:
+    base = watts("leakage_w", **GPU)
+    assert watts("leakage_w", clock="2 GHz", **GPU) == pytest.approx(1.5 * base)
+    assert watts("waiting_w", clock="2 GHz", **GPU) == pytest.approx(2 * watts("waiting_w", **GPU))
+    high = tables_for(small_chip(technology__voltage="1.8 V", **GPU)).parts
+    low = tables_for(small_chip(**GPU)).parts
+    assert high["mxu"].leakage_w == pytest.approx(4 * low["mxu"].leakage_w)
+    assert high["l1"].leakage_w == pytest.approx((0.5 * 4 + 0.5 * 8) * low["l1"].leakage_w)
+    assert high["mxu"].waiting_w == pytest.approx(4 * low["mxu"].waiting_w)
 
 
-def test_an_append_that_nothing_reads_is_kept() -> None:
-    graph = decode(2, 1)
-    alone = replace(graph, nodes=(*graph.nodes[:3], GraphNode("out", "Exp", ("q",), ("y",))))
-    assert [node.name for node in infer(alone).nodes] == ["make", "keys", "values", "out"]
+def test_what_a_part_states_is_taken_out_of_the_rest() -> None:
+    whole = watts("leakage_w", **GPU)
+    tables = tables_for(small_chip(l1__leakage="1 mW", **GPU))
+    assert tables.parts["l1"].leakage_w == pytest.approx(1e-3)
+    assert watts("leakage_w", l1__leakage="1 mW", **GPU) == pytest.approx(whole)
+    assert watts("leakage_w", l1__leakage="10 W", **GPU) == pytest.approx(10)  # more than the whole: nothing is left
 
 
-def test_a_full_state_is_read_as_it_is() -> None:
-    """Keys of an encoder are all there before the first step."""
-    graph = decode(CAPACITY, 1)
-    nodes = (GraphNode("attend", "Attention", ("q", "K", "V"), ("y",)),)
-    workload = workload_of(replace(graph, nodes=nodes))
-    assert {op.role for layer in workload.layers for op in layer.inputs if op.name == "b"} >= {"kv"}
-    with pytest.raises(ModelError, match="reads all of 'K', of which 7 rows are there"):
-        infer(replace(decode(7, 1), nodes=nodes))
+def test_the_power_of_the_whole_chip_may_be_stated() -> None:
+    chip = small_chip(power={"idle": "28 W"}, **{"class": "datacenter"})
+    tables = tables_for(chip)
+    assert sum(part.leakage_w for part in tables.parts.values() if part.scope == "chip") == pytest.approx(28)
+    assert tables_for(small_chip(power={"idle": "28 W"})).parts["mxu"].leakage_w > 1
+    with pytest.raises(ConfigError, match=r"power.idel: unknown key 'idel'; allowed idle"):
+        small_chip(power={"idel": "28 W"})
 
 
-def test_text_form() -> None:
-    workload = workload_of(decode(3, 1))
-    text = workload_to_yaml(workload)
-    assert "  K: state [1, 2, 8, 4] axis 2 past 3\n" in text
-    assert workload_from_yaml(text) == workload
+def test_sub_cores_deliver_operands() -> None:
+    text = CHIP.replace("  - parallel:", "  - control: {name: schedulers, subcores: 4}\n  - parallel:")
+    plain, simt = tables_for(small_chip()), tables_for(loads(text))
+    factor = load_states().delivery.value
+    for part, action in (("mxu", "mac"), ("vpu", "lane_ops"), ("vpu", "exp")):
+        assert simt.pj(part, action) == pytest.approx(factor * plain.pj(part, action))
+    assert simt.pj("l1", "read_accesses") == plain.pj("l1", "read_accesses")
+    assert "delivery: " in simt.sources()["mxu.energy.mac"]
 
 
-def test_an_inferred_graph_knows_its_past() -> None:
-    graph = infer(decode(3, 1))
-    bare = replace(_with(graph, 1, attributes={"axis": 2}), states={name: GraphState(2, 3) for name in ("K", "V")})
-    found = passed(bare, PassOptions()).inferred
-    assert [node.attributes["past"] for node in found.nodes if node.op == "Append"] == [3, 3]
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """A layer on a chip of class gpu."""
+    path = tmp_path_factory.mktemp("states") / "gpu.yaml"
+    path.write_text("extends: edge_npu\nname: gpu\nclass: gpu\n", encoding="utf-8")
+    return execute(Job("eye_tracking", str(path), net=False)).result
 
 
-def _with(graph: Graph, at: int, **changes: Any) -> Graph:
-    nodes = list(graph.nodes)
-    nodes[at] = replace(nodes[at], **changes)
-    return replace(graph, nodes=tuple(nodes))
+def test_states_sum_to_the_energy_and_waiting_begins_with_the_kernel(run: Result) -> None:
+    states, activity = run.power["states"], run.activity
+    assert states["idle_j"] + states["waiting_j"] + states["actions_j"] == run.energy_j
+    launch_ps = 2_000_000  # edge_npu's
+    assert activity.total_ps - launch_ps <= activity.kernel_ps + 10**6 < activity.total_ps
+    assert states["waiting_j"] > 0
+    assert sum(sum(spent) for _, spent in run.power_parts) == run.energy_j
 
 
-GRAPH = decode(3, 1)
-WRONG = [
-    (decode(8, 1), "appends rows 8 to 8 to 'K', which has room for 8; give it room for 9 rows or more"),
-    (decode(9, 1), "state 'K': 9 rows are there, of 8 .*room for 9 rows"),
-    (decode(-1, 1), "-1 rows are there"),
-    (replace(GRAPH, states={"K": GraphState(2, 3)}), "appends to 'V', which is no state"),
-    (replace(GRAPH, states={**GRAPH.states, "k2": GraphState(2, 3)}), "state 'k2' is no state among the inputs"),
-    (replace(GRAPH, states={**GRAPH.states, "x": GraphState(2, 3)}), "state 'x' is no state among the inputs"),
-    (replace(GRAPH, states={**GRAPH.states, "K": GraphState(4, 3)}), "axis 4; allowed 0 to 3"),
-    (_with(GRAPH, 1, attributes={"axis": 1}), "along axis 1; its rows follow along 2"),
-    (_with(GRAPH, 1, inputs=("x", "made")), "appends to 'x', which is no state"),
-    (_with(GRAPH, 1, inputs=("K", "q")), r"rows of shape \[1, 4, 1, 4\] do not fit the state 'K' of \[1, 2, 8, 4\]"),
-    (_with(GRAPH, 2, inputs=("K", "x")), "appends to 'K', as 'keys' does; allowed one node"),
-    (_with(GRAPH, 0, inputs=("K",)), "reads all of 'K', of which 3 rows are there"),
-    (_with(GRAPH, 2, inputs=("V", "V")), "reads all of 'V', of which 3 rows are there"),
-]  # fmt: skip
+def test_power_over_time_has_the_waiting_surplus_while_a_kernel_is_on_the_chip(run: Result) -> None:
+    trace = [watts for _, watts in run.power_trace]
+    states, seconds = run.power["states"], run.activity.total_ps * 1e-12
+    assert min(trace) >= states["idle_j"] / seconds * 0.999
+    assert trace[-1] >= (states["idle_j"] + states["waiting_j"]) / seconds * 0.99
 
 
-@pytest.mark.parametrize(("graph", "message"), WRONG)
-def test_what_a_state_does_not_have_is_refused(graph: Graph, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
-        infer(graph)
+def test_a_chip_without_a_class_is_as_before() -> None:
+    tables = tables_for(small_chip())
+    assert all(part.waiting_w == 0 for part in tables.parts.values())
+    assert tables.parts["vpu"].leakage_w == pytest.approx(
+        tables.parts["vpu"].area_mm2 * 8.633e-3
+    )  # logic at 45 nm by its area
 
 
-def test_infinity_reads_back() -> None:
-    """As what a mask that is an operand selects, minus infinity is a number of a function."""
-    workload = workload_of(decode(2, 3))
-    (at,) = (at for at, layer in enumerate(workload.layers) if layer.op == "Softmax")
-    softmax = workload.layers[at]
-    function = replace(softmax.steps[0].functions[0], operands=(-np.inf,))
-    masked = replace(softmax, steps=(replace(softmax.steps[0], functions=(function,)), *softmax.steps[1:]))
-    workload = replace(workload, layers=(*workload.layers[:at], masked, *workload.layers[at + 1 :]))
-    assert workload_from_yaml(workload_to_yaml(workload)) == workload
+def test_sides_and_bands() -> None:
+    none, gpu, edge = (small_chip(**keys) for keys in ({}, GPU, {"class": "edge"}))
+    assert sides(none) == {"area_mm2": "lower", "power_avg_w": "lower"}
+    assert sides(gpu) == {"area_mm2": "estimate", "power_avg_w": "estimate"}
+    assert sides(edge) == {"area_mm2": "lower", "power_avg_w": "estimate"}
+    empty = {"interval_s": {"cases": 0, "reason": "none"}}
+    assert add_bands(empty, none, 100, 10) == empty  # type: ignore[arg-type]
+    found = add_bands(empty, gpu, 100, 10)  # type: ignore[arg-type]
+    assert found["area_mm2"] == {"low": 100 / 1.18, "high": 118.0, "cases": 15}
+    assert found["power_avg_w"] == {"low": 10 / 1.21, "high": pytest.approx(12.1), "cases": 19}
+    assert "area_mm2" not in add_bands(empty, edge, 100, 10)  # type: ignore[arg-type]
+
+
+def test_account_prices_time_with_a_kernel_apart() -> None:
+    chip = small_chip(**GPU)
+    tables = tables_for(chip)
+
+    class Counts:
+        counts: dict[tuple[str, str, str], int] = {}  # noqa: RUF012
+        total_ps, kernel_ps = 1000, 400
+
+    energy = account(Counts(), chip, tables)
+    for name, part in tables.parts.items():
+        assert energy.static_zj[name] == 1000 * part.leakage_nw + 400 * part.waiting_nw
+        assert energy.waiting_zj[name] == 400 * part.waiting_nw
+    found = energy.by_state_j()
+    assert found["actions_j"] == 0
+    assert found["idle_j"] + found["waiting_j"] == energy.total_j
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("tpu_v1,idle", "tpu_v9,idle", r"power_points.csv:2: die: found 'tpu_v9' \(did you mean 'tpu_v\d'\?\)"),
+        ("idle,always_on,28", "idle,always_on,-28", r":2: watts: found '-28'; allowed a number from 0"),
+        ("idle,always_on,28", "idle,always_on,0", r":2: watts: found 0; allowed a number above 0"),
+        ("idle,always_on,28", "sleep,always_on,28", r":2: state: found 'sleep'; allowed idle, busy"),
+        ("idle,always_on,28", "idle,never_on,28", r":2: idle_class: found 'never_on'.*allowed always_on, gpu, gated"),
+        ("point,die,state", "point,dye,state", r":1: no column die"),
+    ],
+)
+def test_points_are_read_with_their_place(tmp_path: Path, old: str, new: str, said: str) -> None:
+    data = default_reference(WORTH)
+    for name in ("dies.json", points.FILE):
+        text = (data / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text.replace(old, new, 1) if name == points.FILE else text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=said):
+        power_suite.run(tmp_path)

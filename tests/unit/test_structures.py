@@ -119,9 +119,6 @@ def test_a_class_fills_the_die_and_links_stand_on_it() -> None:
     density = load_technology("45nm").density_mtr_per_mm2.value
     assert filled["link pcie4"] == pytest.approx(20 * (0.48 + 3.962 / density))
     assert {name: filled[name] for name in bare} == bare
-    assert die.side("gpu") == "estimate" and die.side("") == die.side("edge") == "lower"
-    assert die.band("gpu", 100.0) == {"low": 100 / 1.18, "high": 118.0, "cases": 15}
-    assert die.band("edge", 100.0) is None
 
 
 def test_what_is_on_the_die_and_not_in_use_counts_in_the_area_alone() -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from archsim.energy.structures import load_structures
 from archsim.lab.validate.area import inventory, suite
-from archsim.lab.validate.area.suite import AreaResult, FactorScore, fit
-from archsim.lab.validate.suite import default_reference
+from archsim.lab.validate.area.suite import AreaResult, fit
+from archsim.lab.validate.factor import FactorScore
+from archsim.lab.validate.suite import WORTH, default_reference
 
 LIMITS = {"without_fill": (1.6, 2.6), "leave_one_out": (1.25, 1.8), "shipped": (1.25, 1.8)}  # mean factor, worst
 CHIP = 1.35  # published die of a shipped chip by that of its file
@@ -18,7 +19,7 @@ NEAR = 7  # of the 11 blocks
 @pytest.fixture(scope="module")
 def found() -> AreaResult:
     """The suite on the dies of the package."""
-    return suite.run(default_reference("area"))
+    return suite.run(default_reference(WORTH))
 
 
 @pytest.mark.parametrize("name", LIMITS)

@@ -9,6 +9,7 @@ from archsim.base import registry
 from archsim.base.errors import ConfigError, nearest
 from archsim.energy.chip import tables_for
 from archsim.energy.dram import read_dram
+from archsim.energy.states import read_states
 from archsim.energy.structures import read_structures
 from archsim.energy.technology import read_technology
 from archsim.lab.kit.options import parse_dtypes
@@ -166,6 +167,11 @@ def _area(path: Path) -> str:
     return f"area table, {len(found.arithmetic)} number formats, {len(found.links)} kinds of links"
 
 
+def _power(path: Path) -> str:
+    found = read_states(path)
+    return f"power table, {len(found.idle)} idle classes"
+
+
 def _technology(path: Path) -> str:
     found = read_technology(path)
     return f"technology '{found.name}', {len(found.arithmetic)} number formats"
@@ -249,6 +255,7 @@ _CHECKS: Mapping[str, Callable[[Path], str]] = {
     "chip": _chip,
     "technology": _technology,
     "area": _area,
+    "power": _power,
     "dram_energy": _dram_energy,
     "link": _link,
     "workload": _workload,
@@ -261,6 +268,7 @@ _CHECKS: Mapping[str, Callable[[Path], str]] = {
 _TABLES = {  # kind -> what it is called, its grammar
     "technology": ("a technology table", "TechnologyTable"),
     "area": ("an area table", "AreaTable"),
+    "power": ("a power table", "PowerTable"),
     "dram_energy": ("an energy table of a DRAM standard", "DramEnergyTable"),
     "link": ("a link between chips", "LinkTable"),
 }

@@ -126,6 +126,7 @@ _SCHEMAS: Mapping[str, tuple[str, Callable[[], Json]]] = {
     "scenario": ("scenario files", _of("archsim.lab.scenario.schema", "ScenarioSection", "scenario")),
     "technology": ("technology tables", _of(_TABLES, "TechnologyTable", "technology")),
     "area": ("area tables", _of(_TABLES, "AreaTable", "area")),
+    "power": ("power tables", _of(_TABLES, "PowerTable", "power")),
     "dram_energy": ("energy tables of DRAM standards", _of(_TABLES, "DramEnergyTable", "dram_energy")),
     "link": ("links between chips", _of(_TABLES, "LinkTable", "link")),
     "mapping": ("mapping files", _stated("archsim.ir.forms.mapping", "mapping")),

@@ -205,6 +205,7 @@ _CATALOGUES = (
 _SCHEMA_OF = {
     "technology": "'show schema technology'",
     "area": "'show schema area'",
+    "power": "'show schema power'",
     "accelerators": "'show schema chip'",
     "workloads": "'show schema workload'",
     "models": "docs/transformers.md",

@@ -10,7 +10,7 @@ from archsim.base.errors import ConfigError, nearest
 from archsim.lab.run import export as run_export
 from archsim.lab.sweep import export as sweep_export
 from archsim.lab.sweep.questions import RESULTS, SweepTable
-from archsim.report.checks import area_page, silicon_page
+from archsim.report.checks import area_page, power_page, silicon_page
 from archsim.report.compare import page as compare_page
 from archsim.report.dram import page as dram_page
 from archsim.report.generation import page as generation_page
@@ -41,7 +41,14 @@ def _rebuilt(directory: Path) -> list[Path]:
         return write_pages(SweepTable.load(directory), directory)
     if (directory / compare_page.FILE).is_file():
         return compare_page.rebuild(directory)
-    for kind in (noc_page.KIND, dram_page.KIND, generation_page.KIND, silicon_page.KIND, area_page.KIND):
+    for kind in (
+        noc_page.KIND,
+        dram_page.KIND,
+        generation_page.KIND,
+        silicon_page.KIND,
+        area_page.KIND,
+        power_page.KIND,
+    ):
         if (directory / kind.file).is_file():
             return part_page.rebuild(directory, kind)
     return run_files.rebuild(directory)

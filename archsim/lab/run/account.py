@@ -22,13 +22,13 @@ import numpy as np
 from archsim.base import registry
 from archsim.base.errors import SimulationError
 from archsim.base.version import __version__
-from archsim.energy import die
 from archsim.energy.account import account
+from archsim.energy.bands import sides
 from archsim.energy.chip import UNPAIRED, tables_for
 from archsim.energy.power import by_part, power
 from archsim.ir.activity import Activity
 from archsim.ir.causes import CAUSES
-from archsim.ir.figure_table import AREA, DRAM, FIGURES, SAMPLE, RunQuantities
+from archsim.ir.figure_table import DRAM, FIGURES, SAMPLE, RunQuantities
 from archsim.ir.mapping import ModelMapping
 from archsim.ir.packing import stored_bits
 from archsim.ir.result import Result
@@ -226,7 +226,7 @@ def assemble(
         workload=_facts_of(workload, activity, dtypes, macs.total),
         architecture=chip_facts(architecture),
         figures=figures[""],
-        bounds=FIGURES.bounds | {AREA: die.side(architecture.chip_class)},
+        bounds=FIGURES.bounds | sides(architecture),
         per_sample=figures.get(SAMPLE),
         dram={**figures[DRAM], "memories": quantities.memories, **_roles(workload, activity)},
         mac_breakdown=breakdown,
@@ -242,6 +242,7 @@ def assemble(
         timelines=cube.timelines,
         power_trace=watts.trace,
         power_parts=by_part(activity, energy, tables),
+        power={"states": energy.by_state_j()},
         predicted=predicted,
         groups=_groups(mapping),
         peak_dtype_macs_per_s=float(used * architecture.clock_hz),

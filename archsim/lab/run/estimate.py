@@ -14,11 +14,11 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from archsim.base.units import PS_PER_S
-from archsim.energy import die
 from archsim.energy.account import account
+from archsim.energy.bands import sides
 from archsim.energy.chip import tables_for
 from archsim.ir.activity import CountKey, to_cycles
-from archsim.ir.figure_table import AREA, DRAM, FIGURES, GROUPS, SAMPLE, RunQuantities
+from archsim.ir.figure_table import DRAM, FIGURES, GROUPS, SAMPLE, RunQuantities
 from archsim.ir.result_parts import MemoryFigures
 from archsim.ir.workload import Layer, Workload
 from archsim.lab.run.account import chip_facts, executed_on_arrays, workload_facts
@@ -36,15 +36,16 @@ from mapper.cost.chip_rates import ChipCosts
 if TYPE_CHECKING:
     from mapper.analytic.estimate import Estimate
 
-_OF_RUNS = ("schedule", "bands")  # sections of a summary that say what was simulated
+_OF_RUNS = ("schedule", "power", "bands")  # sections of a summary that say what was simulated
 
 
 @dataclass(frozen=True)
 class ExpectedActivity:
-    """Counts as in Activity, and how long the run takes."""
+    """Counts as in Activity, how long the run takes, and how long a kernel is on the chip."""
 
     counts: Mapping[CountKey, int]
     total_ps: int
+    kernel_ps: int
 
 
 def estimated(job: Job) -> dict[str, Any]:
@@ -64,7 +65,9 @@ def estimated(job: Job) -> dict[str, Any]:
         total_ps += _between_kernels(works, architecture.host, architecture.clock_hz)
         host_counts["", architecture.host.name, "launches"] += max(0, len(works) - 1)
     expected = ExpectedActivity(
-        {**found.counts, **host_counts, **_standing(architecture, found.counts, total_ps)}, total_ps
+        {**found.counts, **host_counts, **_standing(architecture, found.counts, total_ps)},
+        total_ps,
+        total_ps - (architecture.host.launch_ps if architecture.host is not None else 0),
     )
     tables = tables_for(architecture, found.dtypes, found.pairs)
     energy = account(expected, architecture, tables)
@@ -103,7 +106,7 @@ def estimated(job: Job) -> dict[str, Any]:
         "workload": workload_facts(workload, found.dtypes),
         "architecture": chip_facts(architecture),
         **figures[""],
-        "bounds": FIGURES.bounds | {AREA: die.side(architecture.chip_class)},
+        "bounds": FIGURES.bounds | sides(architecture),
         "per_sample": figures[SAMPLE],
         "dram": {**figures[DRAM], "memories": quantities.memories},
         "mac_breakdown": {},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from archsim.base.errors import ProgramError
 from archsim.base.memory import give_back
-from archsim.energy import die
+from archsim.energy.bands import add_bands
 from archsim.ir.columns import ProgramColumns
 from archsim.ir.program import Program
 from archsim.ir.result import Result
@@ -67,9 +67,7 @@ def simulated(job: Job, built: BuiltJob, say: Progress = quiet) -> Result:
             steady={"mode": "steady", "blocks": done.facts} if _is_steady(job, built) else None,
         )
         bands: Bands = {"interval_s": time_band(job, built, result)}
-        area = die.band(built.architecture.chip_class, result.area_mm2)
-        if area is not None:
-            bands["area_mm2"] = area
+        bands = add_bands(bands, built.architecture, result.area_mm2, result.power_avg_w)
         result = replace(result, memory_map=memory_map(built), schedule=schedule_facts(job, built), bands=bands)
     if not built.text_sha256:
         return result

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from archsim.base.errors import ConfigError
 
+WORTH = "worth"  # the reference data of the suites area and power
 SCORING = "scoring"  # what is done to rows, where progress is shown
 
 

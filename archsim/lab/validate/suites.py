@@ -7,7 +7,9 @@ from pathlib import Path
 from archsim.base.errors import ConfigError, nearest
 from archsim.lab.validate.suite import SuiteResult, default_reference
 
-SILICON, AREA = BESIDE = ("silicon", "area")  # that compare with chips that exist
+SILICON = "silicon"
+EXISTING = ("area", "power")
+BESIDE = (SILICON, *EXISTING)  # that compare with chips that exist
 SUITES = ("dram", "mapping", "noc", "systolic")  # that compare with other simulators
 
 

@@ -73,7 +73,7 @@ def check_free(directory: Path, kind: ResultKind) -> None:
     """Raise ConfigError where a directory holds results of another kind, whose pages would be replaced."""
     others = {summary.FILE: "a run or scenario", compare_page.FILE: "a comparison", RESULTS: "a sweep"}
     others |= {"noc.json": "a network's run", "dram.json": "a memory's run", "generation.json": "generated tokens"}
-    others |= {"silicon.json": "the suite silicon", "area.json": "the suite area"}
+    others |= {"silicon.json": "the suite silicon", "area.json": "the suite area", "power.json": "the suite power"}
     for name, what in others.items():
         if name != kind.file and (directory / name).exists():
             raise ConfigError(f"{directory}: holds {what}, whose pages would be replaced; allowed another directory")

@@ -112,8 +112,19 @@ def _use_of_best(summary: Mapping[str, Any]) -> str:
     return f"of {si(summary['architecture']['peak_macs_per_s'], 'MAC/s')}"
 
 
+def _band(summary: Mapping[str, Any], key: str, unit: str, cases: str) -> str:
+    """``740 .. 1030; 15 dies``: between which figures a chip of its class lies, by how many published ones."""
+    found = (summary.get("bands") or {}).get(key)
+    if not found:
+        return ""
+    low, high = (si(found[end], unit, 3) if unit else f"{found[end]:.3g}" for end in ("low", "high"))
+    return f"{low} .. {high} by {found['cases']} {cases}"
+
+
 def _peak_power(summary: Mapping[str, Any]) -> str:
-    return f"peak {si(summary['power_peak_w'], 'W', 3)}"
+    band = _band(summary, "power_avg_w", "W", "operating points")
+    peak = f"peak {si(summary['power_peak_w'], 'W', 3)}"
+    return f"{band}; {peak}" if band else peak
 
 
 def _of_peak(summary: Mapping[str, Any]) -> str:
@@ -138,10 +149,8 @@ def busiest_memory(dram: Mapping[str, Any]) -> str:
 def _areas(summary: Mapping[str, Any]) -> str:
     if summary["area_mm2"] is None:
         return "a part has no figure"
-    band = (summary.get("bands") or {}).get("area_mm2")
-    if band:
-        return f"{band['low']:.3g} .. {band['high']:.3g}; {band['cases']} dies, each left out of the fit"
-    return bound_of(summary, "area_mm2") or "parts with a figure"
+    band = _band(summary, "area_mm2", "", "dies")
+    return band or bound_of(summary, "area_mm2") or "parts with a figure"
 
 
 # Remarks that are more than other figures: key of the figure -> what is said of a summary.

@@ -50,11 +50,20 @@ _UM2 = 1e-6
 
 def mm2(die: Die) -> float:
     """Area of a die by them."""
-    table = _TABLES[min(_TABLES, key=lambda node: abs(log(node / die.node_nm)))]
+    banks = [one.kib / one.macro_kib * one.ports_factor * log_line(_table(die).bank, one.macro_kib) for one in die.sram]
+    return logic_mm2(die) + _UM2 * sum(banks) + _pads(die)
+
+
+def logic_mm2(die: Die) -> float:
+    """Area of the MACs and lanes of a die by them."""
+    table = _table(die)
     macs = [count * _mac(table, dtype) for dtype, count in die.macs.items()]
     lanes = [count * (_of(table.multiply, dtype) + _of(table.add, dtype)) for dtype, count in die.lanes.items()]
-    banks = [one.kib / one.macro_kib * one.ports_factor * log_line(table.bank, one.macro_kib) for one in die.sram]
-    return _UM2 * (max(macs, default=0.0) + sum(lanes) + sum(banks)) + _pads(die)
+    return _UM2 * (max(macs, default=0.0) + sum(lanes))
+
+
+def _table(die: Die) -> _Table:
+    return _TABLES[min(_TABLES, key=lambda node: abs(log(node / die.node_nm)))]
 
 
 def _pads(die: Die) -> float:

@@ -3,40 +3,20 @@ formulas of before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import exp, log
+from math import log
 from pathlib import Path
 
 from archsim.energy.structures import load_structures
 from archsim.lab.validate.area import before, floorplans, inventory
 from archsim.lab.validate.area.dies import Die, read
 from archsim.lab.validate.area.floorplans import BlockRow
+from archsim.lab.validate.factor import FactorScore
 
 NAME = "area"
 _STEPS = 1000
 _MOST = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class FactorScore:
-    """Factors by which predictions are off, up or down: geometric mean and worst, of so many cases."""
-
-    cases: int
-    gm: float | None
-    worst: float | None
-
-    @classmethod
-    def of(cls, pairs: Iterable[tuple[float, float]]) -> FactorScore:
-        """``pairs``: published and predicted."""
-        logs = [abs(log(published / predicted)) for published, predicted in pairs]
-        if not logs:
-            return cls(0, None, None)
-        return cls(len(logs), exp(sum(logs) / len(logs)), exp(max(logs)))
-
-    def to_json(self) -> dict[str, float | int | None]:
-        """As the suite's JSON has it."""
-        return {"cases": self.cases, "factor_gm": self.gm, "factor_worst": self.worst}
 
 
 @dataclass(frozen=True, slots=True)
