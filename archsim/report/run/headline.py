@@ -70,7 +70,7 @@ def _text(row: ResultFigure, summary: Mapping[str, Any]) -> str:
 def _remark(row: ResultFigure, summary: Mapping[str, Any]) -> str:
     """What stands beside a figure: worked out here for some, else as its row says."""
     said = _REMARKS[row.key](summary) if row.key in _REMARKS else _filled(row.remark, summary)
-    bound = bound_of(summary, row.key)
+    bound = "" if band_of(summary, row.key) else bound_of(summary, row.key)
     return said if bound in said else ", ".join(filter(None, (bound, said)))
 
 
@@ -112,19 +112,16 @@ def _use_of_best(summary: Mapping[str, Any]) -> str:
     return f"of {si(summary['architecture']['peak_macs_per_s'], 'MAC/s')}"
 
 
-def _band(summary: Mapping[str, Any], key: str, unit: str, cases: str) -> str:
-    """``740 .. 1030; 15 dies``: between which figures a chip of its class lies, by how many published ones."""
-    found = (summary.get("bands") or {}).get(key)
-    if not found:
-        return ""
-    low, high = (si(found[end], unit, 3) if unit else f"{found[end]:.3g}" for end in ("low", "high"))
-    return f"{low} .. {high} by {found['cases']} {cases}"
+def band_of(summary: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
+    """Between which figures a chip of its class lies (``low``, ``high``), by how many published ``cases``; None where
+    that is not known."""
+    found: Mapping[str, Any] | None = (summary.get("bands") or {}).get(key)
+    return found
 
 
 def _peak_power(summary: Mapping[str, Any]) -> str:
-    band = _band(summary, "power_avg_w", "W", "operating points")
-    peak = f"peak {si(summary['power_peak_w'], 'W', 3)}"
-    return f"{band}; {peak}" if band else peak
+    found, peak = band_of(summary, "power_avg_w"), f"peak {si(summary['power_peak_w'], 'W', 3)}"
+    return f"{si(found['low'], 'W', 3)} .. {si(found['high'], 'W', 3)}, {peak}" if found else peak
 
 
 def _of_peak(summary: Mapping[str, Any]) -> str:
@@ -149,8 +146,10 @@ def busiest_memory(dram: Mapping[str, Any]) -> str:
 def _areas(summary: Mapping[str, Any]) -> str:
     if summary["area_mm2"] is None:
         return "a part has no figure"
-    band = _band(summary, "area_mm2", "", "dies")
-    return band or bound_of(summary, "area_mm2") or "parts with a figure"
+    found = band_of(summary, "area_mm2")
+    if found:
+        return f"{found['low']:.3g} .. {found['high']:.3g}; {found['cases']} dies"
+    return bound_of(summary, "area_mm2") or "parts with a figure"
 
 
 # Remarks that are more than other figures: key of the figure -> what is said of a summary.
