@@ -234,8 +234,9 @@ def show(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="With 'chips': print this chip resolved; with 'schema': print this JSON Schema; with 'models' and "
-            "--passes or --graph: a model's name or file.",
+            help="With 'chips': print this chip resolved; with 'technology': the figures of this node, each with how "
+            "sure it is; with 'schema': print this JSON Schema; with 'models' and --passes or --graph: a model's name "
+            "or file.",
         ),
     ] = None,
     passes: Annotated[
@@ -258,11 +259,11 @@ def show(
         width = max((len(entry) for entry, _ in lines), default=0)
         put("\n".join(f"{entry:{width}}  {about}".rstrip() for entry, about in lines))
         return
-    printed = {"chips": lists.chip, "schema": lists.schema, "schemas": lists.schema}
-    if kind not in printed:
-        said = f"only 'show chips NAME' and 'show schema NAME' take a name; 'show {kind}' lists what there is"
+    if kind not in lists.PRINTED:
+        known = "'show chips NAME', 'show technology NAME' and 'show schema NAME'"
+        said = f"only {known} take a name; 'show {kind}' lists what there is"
         raise typer.BadParameter(said, param_hint="NAME")
-    put(printed[kind](name), end="")
+    put(lists.PRINTED[kind](name), end="")
 
 
 @app.command("check")

@@ -43,6 +43,13 @@ def schema(name: str) -> str:
     return schemas.schema(name)
 
 
+def technology(name: str) -> str:
+    """The figures of a process node, one a line, each with how sure it is and where it comes from."""
+    from archsim.lab.files import show_technology
+
+    return show_technology.technology(name)
+
+
 def extension_kinds() -> dict[str, registry.Kind]:
     """The kinds of extensions in Python, by their folders."""
     found = [import_module(module).KIND for module in _CATALOGUES]
@@ -213,11 +220,19 @@ _SCHEMA_OF = {
     "links": "'show schema link'",
     "scenarios": "'show schema scenario'",
 }
+PRINTED: Mapping[str, Callable[[str], str]] = {  # kinds of which one may be printed
+    "chips": chip,
+    "technology": technology,
+    "technologies": technology,
+    "schema": schema,
+    "schemas": schema,
+}
 _LISTS: Mapping[str, Callable[[], ShownLines]] = {
     "chips": _chips,
     "models": _models,
     "scenarios": partial(_files, "scenarios"),
     "dram": partial(_extensions, "dram_standards"),
+    "technology": partial(_files, "technology"),
     "technologies": partial(_files, "technology"),
     "links": partial(_files, "links"),
     "dataflows": _dataflows,
