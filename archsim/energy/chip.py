@@ -11,7 +11,7 @@ count in the area alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -106,8 +106,17 @@ def modelled(architecture: Architecture, dtypes: Mapping[str, str] | None = None
     technology = load_technology(architecture.technology)
     simt = any(control.subcores for control in architecture.controls)
     delivery = load_states().delivery if simt else None
-    context = PricingContext(technology, load_structures(), formats, architecture.voltage_v, delivery)
+    adds, shared = architecture.dtypes["accumulate"], _shared(architecture)
+    context = PricingContext(
+        technology, load_structures(), formats, architecture.voltage_v, delivery, adds, frozenset(shared)
+    )
     return {part.name: _PRICE[type(part)](part, context) for part in architecture.parts()}
+
+
+def _shared(architecture: Architecture) -> Iterator[str]:
+    """Memories above the network, whose nodes share them."""
+    if architecture.noc is not None:
+        yield from (memory.name for memory in architecture.memories if memory.name not in architecture.noc.inside)
 
 
 class MappedEnergies(NamedTuple):

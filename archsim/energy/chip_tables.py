@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from archsim.base.errors import SimulationError
-from archsim.spec.part import SourcedNumber
+from archsim.spec.part import INTERFACE, SourcedNumber
 
 ZJ_PER_PJ = 10**9
 ZJ_PER_J = 10**21
 NW_PER_W = 10**9
-INTERFACE = " interface"  # of a DRAM part, which is all of it that is on the die
 
 
 @dataclass(frozen=True, slots=True)

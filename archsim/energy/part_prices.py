@@ -25,7 +25,7 @@ from math import sqrt
 
 from archsim.energy.dram import load_dram, widths
 from archsim.energy.states import CELLS_LEAK, LOGIC_LEAKS
-from archsim.energy.structures import CACHE, LOCAL, DieArea, Structures, cited
+from archsim.energy.structures import CACHE, LOCAL, SHARED, DieArea, Structures, cited
 from archsim.energy.technology import Technology
 from archsim.ir.activity import combining
 from archsim.spec.architecture import Array, Control, Dma, Host, Vector
@@ -34,6 +34,7 @@ from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import NetworkLevel
 from archsim.spec.part import SourcedNumber
 
+OPERANDS = 3  # of a multiply-accumulate: two factors, and the next one or a third
 FLIP_FLOP_BYTES = 64  # register files up to this size per PE are flip-flops, larger ones are priced as SRAM
 _OPERANDS = {
     "a": ("inputs", "inputs"),
@@ -75,6 +76,8 @@ class PricingContext:
     dtypes: Mapping[str, str]
     voltage_v: float
     delivery: SourcedNumber | None = None  # of operands and instructions to units of SIMT sub-cores
+    adds: str = "int32"  # format of the chip's own sums, for which its adders are made
+    shared: frozenset[str] = frozenset()  # memories that all nodes of a network share
 
     @property
     def die(self) -> DieArea:
@@ -126,8 +129,8 @@ def _price_sram(part: Memory | Cache, context: PricingContext, structure: str | 
     read, write = (context.dynamic(sram.bank(column, bank_bytes, bits)) for column in ("read_pj", "write_pj"))
     leakage = context.leaking_cells(sram.bank("leakage_uw", bank_bytes, bits))
     factor = sram.ports_factor(part)
-    ports = f"{part.banks} banks, ports x {factor:g} ({sram.extra_port.source})"
-    around = structure or part.structure or LOCAL
+    ports = cited({"": leakage.source, f"{part.banks} banks, ports x {factor:g}": sram.extra_port.source})
+    around = structure or part.structure or (SHARED if part.name in context.shared else LOCAL)
     mm2 = context.die.sram(part.capacity_bytes / 1024, bank_bytes / 1024, factor, around)
     area = cited({"": context.die.sram_source(around), "ports": sram.extra_port.source})
     return PricedPart(
@@ -136,7 +139,7 @@ def _price_sram(part: Memory | Cache, context: PricingContext, structure: str | 
             "write": ActionRate({"write_accesses": write.value}, write.source),
         },
         ("read_bytes", "write_bytes"),
-        SourcedNumber(leakage.value * 1e-6 * part.banks * factor, f"{leakage.source}; {ports}"),
+        SourcedNumber(leakage.value * 1e-6 * part.banks * factor, ports),
         SourcedNumber(mm2, area),
     )
 
@@ -153,10 +156,11 @@ def price_cache(part: Cache, context: PricingContext) -> PricedPart:
     read, leakage = (sram.bank(column, bank_bytes, bits) for column in ("read_pj", "leakage_uw"))
     lookup, static = context.dynamic(read), context.leaking_cells(leakage)
     return PricedPart(
-        {**data.rates, "lookup": ActionRate({"lookups": lookup.value}, f"tags: {lookup.source}")},
+        {**data.rates, "lookup": ActionRate({"lookups": lookup.value}, cited({"tags": lookup.source}))},
         data.unpriced,
         SourcedNumber(
-            data.leakage_w.value + static.value * 1e-6 * part.banks, f"{data.leakage_w.source}; tags: {static.source}"
+            data.leakage_w.value + static.value * 1e-6 * part.banks,
+            cited({"": data.leakage_w.source, "tags": static.source}),
         ),
         data.area_mm2,
     )
@@ -213,14 +217,16 @@ def price_array(part: Array, context: PricingContext) -> PricedPart:
     sums = technology.number_format(context.dtypes["accumulate"])
     multiply = max(inputs.multiply_pj, weights.multiply_pj, key=lambda figure: figure.value)
     mac = context.operation(
-        SourcedNumber(multiply.value + sums.add_pj.value, f"multiply: {multiply.source}; add: {sums.add_pj.source}")
+        SourcedNumber(
+            multiply.value + sums.add_pj.value, cited({"multiply": multiply.source, "add": sums.add_pj.source})
+        )
     )
     area = _array_area(part, context)
     wire = context.dynamic(technology.wire_pj_per_bit_mm)
     pitch_mm = sqrt(area.value / (part.rows * part.cols))
     registers = {operand: _register(part, role, context) for operand, (role, _) in _OPERANDS.items()}
     bits = {operand: BITS[context.dtypes[key]] for operand, (_, key) in _OPERANDS.items()}
-    text = "; ".join(f"{operand}: {figure.source}" for operand, figure in registers.items())
+    text = cited({operand: figure.source for operand, figure in registers.items()})
     rates = {
         "mac": ActionRate({"mac": mac.value}, mac.source),
         "register_read": ActionRate({f"register_read.{x}": bits[x] * registers[x].value for x in bits}, text),
@@ -255,15 +261,14 @@ def _register(part: Array, role: str, context: PricingContext) -> SourcedNumber:
 def _array_area(part: Array, context: PricingContext) -> SourcedNumber:
     """MACs of the pair of formats that takes most, since they share one array, and the PEs' registers.
 
-    PEs to which operands hop keep them in registers of their own; of others what a tree of products holds counts, and
-    what their dataflow keeps in registers stands as a memory beside them. Register files beyond FLIP_FLOP_BYTES are
-    SRAM.
+    Systolic PEs keep operands in registers of their own. Where SIMT sub-cores issue, MACs stand in trees of products,
+    and what their dataflow keeps in registers stands as a memory beside them; others hold three operands and the sum.
+    Register files beyond FLIP_FLOP_BYTES are SRAM.
     """
     die, files = context.die, [file.size_bytes for file in part.registers]
-    bits = 8.0 * sum(size for size in files if size <= FLIP_FLOP_BYTES)
-    if part.form != "systolic":
-        bits = die.structures.tree_register_bits.value
-    gates = max(_pe_gates(die, pair, float(rate), bits, context.dtypes) for pair, rate in part.rates.items())
+    own = 8.0 * sum(size for size in files if size <= FLIP_FLOP_BYTES) if part.form == "systolic" else None
+    made = [pair for pair in part.rates if not part.multipliers or {*pair} <= {*part.multipliers}]
+    gates = max(_pe_gates(pair, float(part.rates[pair]), own, context) for pair in made or part.rates)
     large = [size / 1024 for size in files if size > FLIP_FLOP_BYTES]
     pe_mm2 = die.logic(gates) + sum(die.sram(kib, kib, 1.0, LOCAL) for kib in large)
     structures = die.structures
@@ -271,9 +276,17 @@ def _array_area(part: Array, context: PricingContext) -> SourcedNumber:
     return SourcedNumber(pe_mm2 * part.rows * part.cols, source)
 
 
-def _pe_gates(die: DieArea, pair: tuple[str, str], rate: float, bits: float, dtypes: Mapping[str, str]) -> float:
-    """Gates of a PE that does ``rate`` MACs of a pair of formats in a cycle and has so many register bits."""
-    return rate * die.mac_gates(pair, _adder(pair, dtypes["accumulate"]), bits / rate)
+def _pe_gates(pair: tuple[str, str], rate: float, own_bits: float | None, context: PricingContext) -> float:
+    """Gates of a PE that does ``rate`` MACs of a pair of formats in a cycle; ``own_bits``: of its registers, where its
+    dataflow says."""
+    die, sums = context.die, _adder(pair, context.adds)
+    if own_bits is not None:
+        bits = own_bits / rate
+    elif context.delivery is not None:
+        bits = die.structures.tree_register_bits.value / rate
+    else:
+        bits = OPERANDS * max(BITS[dtype] for dtype in pair) + BITS[sums]
+    return rate * die.mac_gates(pair, sums, bits)
 
 
 def _adder(pair: tuple[str, str], accumulate: str) -> str:
@@ -298,10 +311,11 @@ def price_vector(part: Vector, context: PricingContext) -> PricedPart:
     op = context.operation(
         SourcedNumber(
             used.multiply_pj.value + used.add_pj.value,
-            f"estimated: a pass is one {dtype} multiply ({used.multiply_pj.source}) and add ({used.add_pj.source})",
+            "estimated: a pass is one multiply and add: "
+            + cited({dtype: used.multiply_pj.source, "add": used.add_pj.source}).removeprefix("estimated: "),
         )
     )
-    area = _lanes_area(part, context.die)
+    area = _lanes_area(part, context)
     functions = {
         name: ActionRate({name: op.value * float(cycles)}, f"{op.source}; {float(cycles):g} passes")
         for name, cycles in sorted(part.function_cycles.items())
@@ -310,13 +324,13 @@ def price_vector(part: Vector, context: PricingContext) -> PricedPart:
     return PricedPart(rates, (), context.logic_leakage_w(area), area)
 
 
-def _lanes_area(part: Vector, die: DieArea) -> SourcedNumber:
-    """A multiplier and an adder for each lane: of floats the format that takes most, and of integers, which have their
-    own."""
-    gates: dict[bool, float] = {}
+def _lanes_area(part: Vector, context: PricingContext) -> SourcedNumber:
+    """A multiplier and an adder for each lane, and three operands in registers where no SIMT sub-core issues to it: of
+    floats the format that takes most, and of integers, which have their own."""
+    die, gates = context.die, {True: 0.0, False: 0.0}
     for dtype, lanes in part.lanes.items():
-        whole = "int" in dtype
-        gates[whole] = max(gates.get(whole, 0.0), lanes * die.lane_gates(dtype))
+        bits = OPERANDS * BITS[dtype] if context.delivery is None else 0
+        gates["int" in dtype] = max(gates["int" in dtype], lanes * die.lane_gates(dtype, bits))
     return SourcedNumber(die.logic(sum(gates.values())), die.logic_source(overhead=die.structures.overhead))
 
 
@@ -337,7 +351,7 @@ def price_dma(_part: Dma, context: PricingContext) -> PricedPart:
     """
     formats = context.technology.arithmetic
     adds = {dtype: context.dynamic(figures.add_pj) for dtype, figures in formats.items()}
-    text = "; ".join(f"{dtype}: {figure.source}" for dtype, figure in adds.items())
+    text = cited({dtype: figure.source for dtype, figure in adds.items()})
     rate = ActionRate({combining(dtype): figure.value for dtype, figure in adds.items()}, text)
     return PricedPart({"combine": rate}, (), _NONE, _NONE)
 
@@ -365,17 +379,25 @@ def price_noc(part: NetworkLevel, context: PricingContext) -> PricedPart:
     lines = sum(inputs + outputs for inputs, outputs in part.ports) / len(part.ports)
     lines_mm = lines * part.link_bits * track.value * 1e-3
     router_pj = part.link_bits * (2 * bit.value + lines_mm * wire.value) * (1 + share.value)
-    text = f"buffer: {bit.source}; crossbar of {lines_mm:.3g} mm: {wire.source}; track: {track.source}"
+    text = cited(
+        {
+            "buffer": bit.source,
+            f"crossbar of {lines_mm:.3g} mm": wire.source,
+            "track": track.source,
+            "arbitration": share.source,
+        }
+    )
     buffers = _buffers(part, context)
     return PricedPart(
         {
-            "router": ActionRate({"router_flits": router_pj}, f"{text}; arbitration: {share.source}"),
+            "router": ActionRate({"router_flits": router_pj}, text),
             "link": _link(part, wire),
         },
         (),
         _static_w(part, context.logic_leakage_w(buffers)),
         SourcedNumber(
-            buffers.value + _crossbars_mm2(part, track.value), f"buffers: {buffers.source}; track: {track.source}"
+            buffers.value + _crossbars_mm2(part, track.value),
+            cited({"buffers": buffers.source, "track": track.source}),
         ),
     )
 

@@ -4,11 +4,11 @@ A chip of an idle class draws, with no kernel on it,
 
     density of the class x die area x (share x f x (V / Vn)^2 + (1 - share) x (V / Vn)^2 or 3)
 
-f in GHz: a share of it is clock trees, the rest leaks, with the square of the voltage in logic and its cube in SRAM. It
-stands in the place of what the table says of leakage, and covers pads and on-package memory too. While a kernel is on
-the chip, some classes draw more, for clocks that are gated otherwise: density x die area x f x (V / Vn)^2. Both are
-spread over the parts by area; what a part states itself holds, and is taken out of the rest. A chip without a class
-draws what its parts leak.
+f in GHz is the clock that the arrays sustain: a share of it is clock trees, the rest leaks, with the square of the
+voltage in logic and its cube in SRAM. It stands in the place of what the table says of leakage, and covers pads and
+on-package memory too. While a kernel is on the chip, some classes draw more, for clocks that are gated otherwise:
+density x die area x f x (V / Vn)^2. Both are spread over the parts by area; what a part states itself holds, and is
+taken out of the rest. A chip without a class draws what its parts leak.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from archsim.base.errors import ConfigError
 from archsim.energy.chip_tables import PartTable
 from archsim.energy.structures import cited
 from archsim.energy.technology import TableFigures
@@ -36,7 +37,8 @@ _HIGH_NM, _LOW_NM = 45, 7
 @dataclass(frozen=True, slots=True)
 class PowerStates:
     """The power table. ``idle``, ``waiting``: idle class -> W/mm2 at 1 GHz and the nominal supply; ``wires``,
-    ``memories``: pJ a MAC at 45 and at 7 nm; ``band``: factor within which watts are known, of so many ``cases``."""
+    ``memories``: pJ a MAC at 45 and at 7 nm; ``band``: idle class -> factor within which watts are known; ``cases``:
+    idle class -> by how many points."""
 
     idle: Mapping[str, SourcedNumber]
     clock_share: SourcedNumber
@@ -44,8 +46,8 @@ class PowerStates:
     delivery: SourcedNumber
     wires: tuple[SourcedNumber, SourcedNumber]
     memories: tuple[SourcedNumber, SourcedNumber]
-    band: SourcedNumber
-    cases: int
+    band: Mapping[str, SourcedNumber]
+    cases: Mapping[str, int]
 
     def idle_scale(self, clock_ghz: float, volts: float, power: int = LOGIC_LEAKS) -> float:
         """Idle power relative to that at 1 GHz and the nominal supply; ``volts``: supply by the nominal one; ``power``:
@@ -87,8 +89,8 @@ def read_states(path: Path) -> PowerStates:
         figure.of(table.delivery),
         both(table.operand_wires_pj),
         both(table.operand_memories_pj),
-        figure.of(table.band.factor),
-        int(table.band.cases.value),
+        {name: figure.of(band.factor) for name, band in table.band.items()},
+        {name: band.cases.value for name, band in table.band.items()},
     )
 
 
@@ -97,7 +99,7 @@ def with_states(
 ) -> dict[str, PartTable]:
     """The parts with what they draw by the chip's idle class, or by the power that its file states of it as a whole."""
     states = load_states()
-    volts, clock_ghz = architecture.voltage_v / nominal_v, architecture.clock_hz / 1e9
+    volts, clock_ghz = architecture.voltage_v / nominal_v, max(array.clock_hz for array in architecture.arrays) / 1e9
     density, whole = states.idle.get(architecture.idle_class), architecture.power.idle_w
     if density is None and whole is None:
         return dict(parts)
@@ -114,14 +116,26 @@ def with_states(
             for name, share in area.items()
         }
         source = cited({f"idle class {architecture.idle_class}": density.source, "clock": states.clock_share.source})
-    stated = sum(parts[name].leakage_w for name in own if parts[name].scope == "chip")
-    left = max(0.0, 1 - stated / sum(idle.values())) if any(idle.values()) else 1.0
+    left = _left(architecture, parts, own, sum(idle.values()))
     more = states.waiting.get(architecture.idle_class)
     waiting = more.value * die_mm2 * clock_ghz * volts**2 if more is not None else 0.0
     return {
         name: _drawing(table, idle[name] * left, waiting * area[name], source) if name in free else table
         for name, table in parts.items()
     }
+
+
+def _left(architecture: Architecture, parts: Mapping[str, PartTable], own: set[str], idle_w: float) -> float:
+    """Share of the idle power that parts which state no leakage draw; raises ConfigError where the parts that do draw
+    more than the chip."""
+    stated = sum(parts[name].leakage_w for name in own if parts[name].scope == "chip")
+    whole = architecture.power.idle_w
+    if whole is not None and stated > whole.value:
+        raise ConfigError(
+            f"power.idle: found {whole.value:g} W of the chip, and {stated:g} W of `leakage` of its parts; allowed as "
+            "much as the parts or more"
+        )
+    return max(0.0, 1 - stated / idle_w) if idle_w else 1.0
 
 
 def _by_area(parts: Mapping[str, PartTable]) -> dict[str, float]:

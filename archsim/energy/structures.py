@@ -49,7 +49,7 @@ class Interface:
 @dataclass(frozen=True, slots=True)
 class Structures:
     """The area table. ``efficiency``: (KiB, share of a macro that is cells); ``fill``: class -> factor of the logic of
-    cores and control; ``band``: factor within which areas are known where a class has a fill, of so many ``dies``."""
+    cores and control; ``band``: class -> factor within which areas are known; ``dies``: class -> by how many."""
 
     gate_transistors: SourcedNumber
     arithmetic: Mapping[str, UnitGates]
@@ -68,8 +68,8 @@ class Structures:
     memories: Mapping[str, Interface]
     links: Mapping[str, Interface]
     fill: Mapping[str, SourcedNumber]
-    band: SourcedNumber
-    dies: int
+    band: Mapping[str, SourcedNumber]
+    dies: Mapping[str, int]
 
     def unit(self, dtype: str) -> UnitGates:
         """Gates of a number format; raises ConfigError naming those present."""
@@ -200,8 +200,8 @@ def read_structures(path: Path) -> Structures:
         memories={kind: _interface(figure, one, one.width_bits.value) for kind, one in table.memories.items()},
         links={kind: _interface(figure, one, 0.0) for kind, one in table.links.items()},
         fill={name: figure.of(factor) for name, factor in table.fill.items()},
-        band=figure.of(table.band.factor),
-        dies=int(table.band.dies.value),
+        band={name: figure.of(band.factor) for name, band in table.band.items()},
+        dies={name: band.dies.value for name, band in table.band.items()},
     )
 
 

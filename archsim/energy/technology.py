@@ -155,9 +155,13 @@ class _Between:
     def _figure(self, low: SourcedNumber, high: SourcedNumber) -> SourcedNumber:
         if low.value == high.value:
             return low
-        said = f"{self.name}, between {self.low.name} ({low.source}) and {self.high.name} ({high.source})"
-        worst = next((word for word in LISTED if said.count(f"({word}:")), "derived")
-        return SourcedNumber(self._value(low.value, high.value), f"{worst}: {said}")
+        return SourcedNumber(self._value(low.value, high.value), self._said(low.source, high.source))
+
+    def _said(self, low: str, high: str) -> str:
+        """Both sources, behind the status of the less sure one."""
+        worst = next((word for word in LISTED if any(text.startswith(f"{word}:") for text in (low, high))), "derived")
+        bare = [text.removeprefix(f"{word}: ") for text, word in ((low, worst), (high, worst))]
+        return f"{worst}: {self.name}, between {self.low.name} ({bare[0]}) and {self.high.name} ({bare[1]})"
 
     def _value(self, low: float, high: float) -> float:
         return float(low * (high / low) ** self.share)
@@ -168,10 +172,7 @@ class _Between:
             bits: {column: self._curve(points, high.curves[bits][column]) for column, points in columns.items()}
             for bits, columns in low.curves.items()
         }
-        sources = {
-            bits: f"derived: {self.name}, between {self.low.name} and {self.high.name}: {low.sources[bits]}"
-            for bits in low.curves
-        }
+        sources = {bits: self._said(low.sources[bits], high.sources[bits]) for bits in low.curves}
         return SramTable(
             curves,
             sources,

@@ -37,6 +37,7 @@ FIRST_SCHEMA = "archsim.result/1"  # of stored results that are still read
 RENDERING = (  # not public keys
     "critical",
     "area_breakdown_mm2",
+    "floorplan",
     "sources",
     "not_modelled",
     "activity",
@@ -155,6 +156,7 @@ class Result:
     # beyond the public summary, for rendering:
     critical: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # layer -> cause -> critical cycles
     area_breakdown_mm2: Mapping[str, float] = field(default_factory=dict)
+    floorplan: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # block -> published, predicted mm2
     sources: Mapping[str, str] = field(default_factory=dict)  # number's key path -> where it comes from
     not_modelled: tuple[str, ...] = ()  # what the real chip has and this one lacks
     activity: Activity | None = None

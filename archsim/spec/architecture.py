@@ -21,7 +21,7 @@ from archsim.spec.dtypes import BITS, DTYPES, ROLES, TILED
 from archsim.spec.keys import Derived, Key, SectionOf, StatedSection, TableOf, cycles, one_or_each
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import Noc, instance, part_of
-from archsim.spec.part import Part, SourcedNumber, named, sourced
+from archsim.spec.part import IDLE_CLASS_OF, Part, SourcedNumber, named, sourced
 from archsim.spec.platforms import Platform
 
 __all__ = [
@@ -117,6 +117,17 @@ class Array(Part):
             read=_sorted,
         ),
     ]
+    multipliers: Annotated[
+        tuple[str, ...],
+        Key(
+            "multipliers",
+            d.subset(DTYPES),
+            "formats that its multipliers are made for, for its area; all of `rates` unless stated (a compiler may "
+            "compute others in these)",
+            default=(),
+            write=lambda found, _: found or None,
+        ),
+    ] = ()
     weight_double_buffer: Annotated[
         bool, Key("weight_double_buffer", d.flag(), "a second register for the stationary operand")
     ] = False
@@ -356,7 +367,15 @@ class Control(Part):
         Key("scalar_cores", d.ratio("0", "65536"), "cores, in fractions of one of 0.4 million gates where smaller"),
     ] = Fraction(0)
     subcores: Annotated[int, Key("subcores", d.count(0, 1024), "SIMT sub-cores: schedulers of warps")] = 0
-    lanes: Annotated[int, Key("lanes", d.count(1, 1024), "lanes to which a sub-core issues in a cycle")] = 32
+    lanes: Annotated[
+        int,
+        Key(
+            "lanes",
+            d.count(1, 1024),
+            "lanes to which a sub-core issues in a cycle",
+            when=lambda control: control.subcores > 0,
+        ),
+    ] = 32
     units: Annotated[
         Mapping[str, int],
         Key(
@@ -373,7 +392,9 @@ class ChipLink:
     """A link of the chip to its host or to other chips. ``lanes``: of PCIe; of NVLink and Infinity Fabric links."""
 
     kind: Annotated[str, Key("kind", d.name("the name of one of `links` of the area table"), "pcie4, nvlink3, ...")]
-    lanes: Annotated[int, Key("lanes", d.count(1, 4096), "lanes, or links where a kind has several lanes in one")]
+    lanes: Annotated[
+        int, Key("lanes", d.count(1, 4096), "lanes of the whole chip, or links where a kind has several lanes in one")
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -395,10 +416,15 @@ class ChipPower:
 class FloorplanBlock:
     """A block of a published floorplan, beside which reports print what the parts in it come to."""
 
-    area_mm2: Annotated[float, Key("area", d.real(units.AREA, "0 mm2", "10000 mm2"), "published area of the block")]
+    area_mm2: Annotated[float, Key("area", d.real(units.AREA, "0.001 mm2", "10000 mm2"), "published area of the block")]
     parts: Annotated[
         tuple[str, ...],
-        Key("parts", d.texts(), "what stands in it, by the names of the area breakdown; `fill` too"),
+        Key(
+            "parts",
+            d.texts(least=1),
+            "what stands in it, by names of the area breakdown: parts, `hbm interface` of a dram hbm, `link pcie4`, "
+            "`fixed-function control`, `fill`; `all` for the whole die",
+        ),
     ]
 
 
@@ -432,7 +458,7 @@ class Architecture:
     links: tuple[ChipLink, ...] = ()
     floorplan: Mapping[str, FloorplanBlock] = field(default_factory=dict)  # name -> a published block of the die
     power: ChipPower = ChipPower()
-    idle_class: str = ""  # how it draws power when nothing runs; '' for what the parts leak
+    stated_idle_class: str = ""  # of the file; '' for that of its class
     chip_class: str = ""  # whose dies are filled alike; '' for none
     noc: Noc | None = None
     sources: Mapping[str, str] = field(default_factory=dict)  # key path of every number -> where it comes from
@@ -457,6 +483,11 @@ class Architecture:
         own = f"platforms.{self.platform}."
         said = {path: text for path, text in self.sources.items() if text.startswith(CALIBRATED)}
         return {path: text for path, text in said.items() if path.startswith(own) or not path.startswith("platforms.")}
+
+    @property
+    def idle_class(self) -> str:
+        """How it draws power when nothing runs, '' for what its parts leak."""
+        return self.stated_idle_class or IDLE_CLASS_OF.get(self.chip_class, "")
 
     def path(self, role: str) -> tuple[Memory, ...]:
         """Explicit memories that keep ``role``, outermost first."""

@@ -52,12 +52,9 @@ def platform(name: str, section: Any, clock_hz: int) -> Platform:
     return Platform(name=name, **values(Platform, "", StatedSection(section, clock_hz, lambda _: "")))
 
 
-def memory(at: Standing, *, above: bool) -> Memory:
-    """A dram, sram or registers section; ``above``: whether it stands above a network, whose nodes share it."""
-    more: dict[str, Any] = {"filled_by": _FILLED_BY[at.kind]} if at.kind in _FILLED_BY else {}
-    if at.kind == "sram" and at.section.structure is None:
-        more["structure"] = "shared" if above else "local"
-    return part(Memory, at, **more)
+def memory(at: Standing) -> Memory:
+    """A dram, sram or registers section."""
+    return part(Memory, at, **({"filled_by": _FILLED_BY[at.kind]} if at.kind in _FILLED_BY else {}))
 
 
 def power(stated: Any, sources: Mapping[str, str]) -> ChipPower:

@@ -141,8 +141,8 @@ def _document(
     }
     if chip.chip_class:
         above["class"] = chip.chip_class
-    if chip.idle_class:
-        above["idle_class"] = chip.idle_class
+    if chip.stated_idle_class:
+        above["idle_class"] = chip.stated_idle_class
     if chip.power.idle_w is not None:
         above["power"] = keys.text(chip.power, "")
     if chip.links:

@@ -12,6 +12,9 @@ from archsim.spec import value_domains as d
 from archsim.spec.keys import Key, KeyOrder, StatedSection, TableOf
 
 STATUSES = ("measured", "derived", "claimed", "estimated")  # how sure a figure of a table is, the surest first
+INTERFACE = " interface"  # of a DRAM part, which is all of it that is on the die
+SEQUENCERS, FILL = "fixed-function control", "fill"  # what is on the die beside the parts
+WHOLE = "all"  # of a floorplan: the whole die
 STRUCTURES = ("local", "shared", "register_file", "cache")  # what stands around the macros of a memory
 IDLE_CLASSES = ("always_on", "gpu", "gated")  # of chips, which stop clocks and supplies alike when nothing runs
 IDLE_CLASS_OF = {"datacenter": "always_on", "gpu": "gpu", "block": "gated", "edge": "gated"}  # unless stated

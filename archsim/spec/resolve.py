@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
-from archsim.spec import build, canonical, rules_noc, rules_parts, rules_tree, schema
+from archsim.spec import build, canonical, rules_die, rules_noc, rules_parts, rules_tree, schema
 from archsim.spec import sources as origins
 from archsim.spec.architecture import Architecture, Control, Dma, Host, Vector, dataflow_name
 from archsim.spec.declared import DeclaredPart, File, clocks, declare
@@ -16,7 +16,6 @@ from archsim.spec.expand import ArrayFacts, DataflowFacts, dataflow_facts
 from archsim.spec.network import Noc
 from archsim.spec.nodes import FileNode
 from archsim.spec.on_platform import on_platform
-from archsim.spec.part import IDLE_CLASS_OF
 from archsim.spec.problems import Problems
 from archsim.spec.topology_facts import TopologyFacts
 from archsim.spec.tree import check as check_tree
@@ -37,6 +36,7 @@ def resolve(root: FileNode, facts: DataflowFacts = dataflow_facts) -> Architectu
         raise TypeError("a document was refused without a reason")
     rules_tree.check(file)
     rules_parts.check(file)
+    rules_die.check(file)
     fabrics = rules_noc.check(file)
     bits = _bits(file.chip.dtypes)
     arrays = [(part, rules_parts.array_facts(file, part, facts, bits)) for part in file.of(schema.ARRAY)]
@@ -60,7 +60,7 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
     hertz = clocks(file)
     below = rules_noc.below(file)
     copies = {part.spec.name: prod(fabric.cores for fabric in fabrics) for part in below} if fabrics else {}
-    rules_parts.check_on_die(file, copies)
+    rules_die.check_on_die(file, copies)
 
     def at(part: DeclaredPart) -> build.Standing:
         name = part.spec.name
@@ -71,16 +71,13 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
         inside = tuple(item.spec.name for item in below if isinstance(item.spec, schema.STORAGE))
         return build.noc(levels, inside) if levels else None
 
-    def above_network(part: DeclaredPart) -> bool:
-        return bool(fabrics) and part.spec.name not in copies
-
     bare = Architecture(
         name=chip.name,
         description=chip.description,
         clock_hz=chip.clock,
         technology=chip.technology.node,
         voltage_v=chip.technology.voltage,
-        memories=tuple(build.memory(at(part), above=above_network(part)) for part in file.of(schema.STORAGE)),
+        memories=tuple(build.memory(at(part)) for part in file.of(schema.STORAGE)),
         caches=tuple(build.cache(at(part), _address_bits(file)) for part in file.of(schema.CACHE)),
         arrays=tuple(build.array(at(part), facts[part.spec.name]) for part in file.of(schema.ARRAY)),
         vectors=tuple(build.part(Vector, at(part)) for part in file.of(schema.VECTOR)),
@@ -89,7 +86,7 @@ def _architecture(file: File, facts: dict[str, ArrayFacts], fabrics: list[Topolo
         links=build.links(chip.links),
         floorplan=build.floorplan(chip.floorplan),
         power=build.power(chip.power, stated),
-        idle_class=chip.idle_class or IDLE_CLASS_OF.get(chip.class_ or "", ""),
+        stated_idle_class=chip.idle_class or "",
         chip_class=chip.class_ or "",
         noc=noc(),
         host=next((build.part(Host, at(part)) for part in file.of(schema.HOST)), None),

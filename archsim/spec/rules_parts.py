@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -240,15 +239,6 @@ def _technology(file: File) -> None:
     if known and node not in known and nodes_between.of(node) is None:
         message = f"found '{node}'; allowed {', '.join(known)}{nearest(node, known)}"
         file.problems.add(file.mark("technology", "node"), "technology.node", message)
-
-
-def check_on_die(file: File, copies: Mapping[str, int]) -> None:
-    """Add a problem for every part of which fewer instances are on the die than are in use, and raise all."""
-    for part in file.parts:
-        used, on_die = copies.get(part.spec.name, 1), part.spec.on_die
-        if on_die is not None and on_die < used:
-            file.add(part, "on_die", f"found {part.found('on_die')}; allowed from {used}, the instances in use")
-    file.problems.raise_all()
 
 
 def array_facts(file: File, part: DeclaredPart, facts: DataflowFacts, bits: dict[str, int]) -> ArrayFacts | None:

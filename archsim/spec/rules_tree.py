@@ -19,7 +19,7 @@ def check(file: File) -> None:
 
 
 def _names(file: File) -> None:
-    reserved = set(keys(schema.ChipSection))
+    reserved = {*keys(schema.ChipSection), "fill", "all"}
     first: dict[str, DeclaredPart] = {}
     for part in file.parts:
         name = part.spec.name

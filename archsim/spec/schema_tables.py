@@ -44,6 +44,7 @@ class TableNumber(Section, Generic[V]):
 
 Volts = Annotated[float, d.number("0.3", "2", "V")]
 Pj = Annotated[float, d.number("0", "10000", "pJ")]
+PositivePj = Annotated[float, d.number("0", "10000", "pJ", positive=True)]
 PjPerBit = Annotated[float, d.number("0", "1000", "pJ")]
 Um2PerBit = Annotated[float, d.number("0", "1000", "um2", positive=True)]
 MtrPerMm2 = Annotated[float, d.number("0", "10000", "million transistors/mm2", positive=True)]
@@ -53,7 +54,7 @@ Gates = Annotated[float, d.number("0", "1e9", "gates")]
 Bits = Annotated[float, d.number("0", "65536", "bits", positive=True)]
 WattsPerMm2 = Annotated[float, d.number("0", "100", "W/mm2")]
 Part = Annotated[float, d.number("0", "1")]
-Dies = Annotated[float, d.number("1", "10000")]
+Dies = Annotated[int, d.count(1, 10000)]
 Factor = Annotated[float, d.number("1", "100")]
 Um = Annotated[float, d.number("0", "100", "um", positive=True)]
 MwPerMm2 = Annotated[float, d.number("0", "10000", "mW/mm2")]
@@ -239,7 +240,7 @@ class AreaTable(Table):
     """Top level of an area table: the gates, bits and pads of structures, at any node."""
 
     schema_: Annotated[str, d.choice(AREA)] = Field(alias="schema", description="version of this grammar")
-    gate_transistors: TableNumber[Gates] = Field(description="transistors of a gate")
+    gate_transistors: TableNumber[Factor] = Field(description="transistors of a gate")
     arithmetic: dict[Annotated[str, d.choice(*DTYPES, "fp64")], GatesTable] = Field(
         description="number format to its gates"
     )
@@ -252,20 +253,22 @@ class AreaTable(Table):
         description="class of chips to what its dies have beside the parts that are known, times the logic of cores "
         "and control"
     )
-    band: FillBand = Field(description="how well areas are known where a class has a fill")
+    band: dict[Annotated[str, d.choice(*CLASSES)], FillBand] = Field(
+        description="class of chips to how well their areas are known"
+    )
 
 
 class AtNodes(Section):
     """A figure at two nodes; the power law of the node through both elsewhere."""
 
-    at_45nm: TableNumber[Pj] = Field(description="at 45 nm")
-    at_7nm: TableNumber[Pj] = Field(description="at 7 nm")
+    at_45nm: TableNumber[PositivePj] = Field(description="at 45 nm")
+    at_7nm: TableNumber[PositivePj] = Field(description="at 7 nm")
 
 
-class PowerBand(Section):
+class StateBand(Section):
     """`band`: how well watts are known where a chip has an idle class."""
 
-    LABEL = "schema_tables.PowerBand"
+    LABEL = "schema_tables.StateBand"
     factor: TableNumber[Factor] = Field(
         description="up and down; geometric mean of errors of chips left out of the fit"
     )
@@ -291,7 +294,9 @@ class PowerTable(Table):
     )
     operand_wires_pj: AtNodes = Field(description="wires of a MAC's operands, of chips that are not simulated")
     operand_memories_pj: AtNodes = Field(description="memories of a MAC's operands, of chips that are not simulated")
-    band: PowerBand = Field(description="how well watts are known where a chip has an idle class")
+    band: dict[Annotated[str, d.choice(*IDLE_CLASSES)], StateBand] = Field(
+        description="idle class to how well watts are known"
+    )
 
 
 class Currents(Section):

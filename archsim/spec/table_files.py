@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from archsim.base import registry
-from archsim.base.errors import nearest
+from archsim.base.errors import ConfigError, nearest
 from archsim.spec import schema_tables as st
 from archsim.spec.locate import config_files
 from archsim.spec.nodes import FileNode, bounded_text, parse, read
@@ -24,6 +24,13 @@ from archsim.spec.tree import placed
 if TYPE_CHECKING:  # chips that name no table need none of their sections
     from archsim.spec import schema_tables as st
 
+_GONE = {
+    "archsim.technology/1": "allowed archsim.technology/2, in which areas are densities: leave out multiply_um2, "
+    "add_um2, um2_per_bit and the column area_um2, and state logic.density_mtr_per_mm2 and sram.cell_um2_per_bit "
+    "(configs/area has the gates of each unit)",
+    "archsim.dram_energy/1": "allowed archsim.dram_energy/2, which has `interface: hbm` (or ddr, lpddr, gddr: of "
+    "configs/area) in the place of interface_mm2_per_bit",
+}
 M = TypeVar("M", bound=Section)
 
 
@@ -41,6 +48,7 @@ def _of_text(text: str, file: str, model: type[Section]) -> Section:
 def of_node(root: FileNode, model: type[M]) -> M:
     """As ``load`` for a document that was read."""
     problems = Problems()
+    _check_version(root)
     found = validate(model, root, "", problems)
     if found is not None:
         _check(found, root, problems)
@@ -48,6 +56,14 @@ def of_node(root: FileNode, model: type[M]) -> M:
     if found is None:
         raise TypeError("a table was refused without a reason")
     return found
+
+
+def _check_version(root: FileNode) -> None:
+    """Tables of a schema that is gone are refused with what came in the place of its keys."""
+    node = root.mapping.get("schema")
+    said = _GONE.get(str(node.value)) if node is not None else None
+    if node is not None and said is not None:
+        raise ConfigError(f"{node.mark}: schema: found '{node.value}'; {said}")
 
 
 def find(kind: str, name: str, what: str) -> Path:
@@ -62,10 +78,23 @@ def _check(found: Section, root: FileNode, problems: Problems) -> None:
     """What goes beyond single values: columns and order of points, a source for each number of a link."""
     if isinstance(found, st.TechnologyTable):
         _check_sram(found.sram, root.mapping["sram"], problems)
+    if isinstance(found, st.AreaTable):
+        _check_efficiency(found.sram.macro_efficiency, root, problems)
     if isinstance(found, st.LinkTable):
         for key in PHY.model_fields:
             if key in root.mapping and key not in found.sources:
                 problems.add(root.mapping[key].mark, key, "no source; allowed one in `sources`")
+
+
+def _check_efficiency(table: st.EfficiencyTable, root: FileNode, problems: Problems) -> None:
+    sizes, shares = zip(*table.points, strict=True) if table.points else ((), ())
+    mark = root.mapping["sram"].mapping["macro_efficiency"].mapping["points"].mark
+    path = "sram.macro_efficiency.points"
+    if len(sizes) < 2 or sorted(set(sizes)) != [*sizes]:
+        told = ", ".join(f"{size:g}" for size in sizes) or "none"
+        problems.add(mark, path, f"found the sizes {told}; allowed two or more that grow")
+    if any(share > 1 for share in shares):
+        problems.add(mark, path, f"found a share of {max(shares):g}; allowed up to 1")
 
 
 def _check_sram(sram: st.SramPoints, node: FileNode, problems: Problems) -> None:

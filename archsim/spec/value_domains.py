@@ -95,15 +95,17 @@ def is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def texts() -> Domain:
-    """A list of texts."""
+def texts(least: int = 0) -> Domain:
+    """A list of ``least`` texts or more."""
+    allowed = "a list of texts" if not least else f"a list of {least} text or more"
 
     def convert(value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
-            raise ConfigError(f"found {units.shown(value)}; allowed a list of texts")
-        return tuple(item.strip() for item in value)
+        items = value if isinstance(value, list) else [None]
+        if len(items) < least or not all(isinstance(item, str) and item.strip() for item in items):
+            raise ConfigError(f"found {units.shown(value)}; allowed {allowed}")
+        return tuple(str(item).strip() for item in items)
 
-    return Domain("a list of texts", convert, j.listed(j.text()), written=list, number=False)
+    return Domain(allowed, convert, j.listed(j.text()), written=list, number=False)
 
 
 def parts() -> Domain:

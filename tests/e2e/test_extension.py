@@ -63,7 +63,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for source, target in ((EXTENSIONS, tmp_path), (PLUGINS, tmp_path / "plugins")):
         shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     text = (ROOT / "configs" / "technology" / "7nm.yaml").read_text()
-    old, new = "{value: 0.07, source: tpuv4i}", '{value: 0.14, source: "by definition: twice that of 7nm"}'
+    old, new = (
+        "{value: 0.07, status: measured, source: tpuv4i}",
+        '{value: 0.14, source: "by definition: twice that of 7nm"}',
+    )
     assert text.count(f"multiply_pj: {old}") == 1
     (tmp_path / "configs" / "technology").mkdir()
     (tmp_path / "configs" / "technology" / "n6.yaml").write_text(

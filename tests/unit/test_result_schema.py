@@ -40,7 +40,8 @@ FREE = {  # mappings whose keys are names of parts, layers, units, nodes, roles 
     "energy_breakdown_j", "time_breakdown", "dram.memories", "dram.roles", "provenance.fidelity",
     "provenance.options.dtypes", "provenance.calibrated",
     "provenance.options.set", "provenance.options.lookups", "provenance.options.parameters", "details.critical",
-    "details.area_breakdown_mm2", "details.sources", "details.power", "details.dram", "details.row_hit_rate",
+    "details.area_breakdown_mm2", "details.floorplan", "details.sources", "details.power", "details.dram",
+    "details.row_hit_rate",
     "details.caches", "details.net.tried", "details.predicted", "details.timeline.[].units", "details.why.[].keys",
     "details.groups.[].loops", "details.memory_map",
 }  # fmt: skip

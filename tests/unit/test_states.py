@@ -13,12 +13,13 @@ from archsim.energy.bands import add_bands, sides
 from archsim.energy.chip import tables_for
 from archsim.energy.states import load_states
 from archsim.ir.result import Result
+from archsim.ir.result_parts import Bands
 from archsim.lab.run.job import Job
 from archsim.lab.run.run import execute
 from archsim.lab.validate.power import points
 from archsim.lab.validate.power import suite as power_suite
 from archsim.lab.validate.suite import WORTH, default_reference
-from archsim.spec.load import loads
+from archsim.spec.load import load, loads
 
 GPU = {"class": "gpu"}
 
@@ -122,16 +123,35 @@ def test_a_chip_without_a_class_is_as_before() -> None:
 
 
 def test_sides_and_bands() -> None:
-    none, gpu, edge = (small_chip(**keys) for keys in ({}, GPU, {"class": "edge"}))
-    assert sides(none) == {"area_mm2": "lower", "power_avg_w": "lower"}
-    assert sides(gpu) == {"area_mm2": "estimate", "power_avg_w": "estimate"}
-    assert sides(edge) == {"area_mm2": "lower", "power_avg_w": "estimate"}
-    empty = {"interval_s": {"cases": 0, "reason": "none"}}
-    assert add_bands(empty, none, 100, 10) == empty  # type: ignore[arg-type]
-    found = add_bands(empty, gpu, 100, 10)  # type: ignore[arg-type]
-    assert found["area_mm2"] == {"low": 100 / 1.18, "high": 118.0, "cases": 15}
-    assert found["power_avg_w"] == {"low": 10 / 1.21, "high": pytest.approx(12.1), "cases": 19}
-    assert "area_mm2" not in add_bands(empty, edge, 100, 10)  # type: ignore[arg-type]
+    text = CHIP.replace("  - parallel:", "  - control: {name: schedulers, subcores: 4}\n  - parallel:")
+    none, bare, edge, tpu = (small_chip(**keys) for keys in ({}, GPU, {"class": "edge"}, {"class": "datacenter"}))
+    gpu = loads(text, GPU)
+    assert sides(none) == sides(edge) == {"area_mm2": "lower", "power_avg_w": "lower"}
+    assert sides(bare) == {"area_mm2": "estimate", "power_avg_w": "lower"}  # nothing issues to its units
+    assert sides(gpu) == sides(tpu) == {"area_mm2": "estimate", "power_avg_w": "estimate"}
+    empty: Bands = {"interval_s": {"cases": 0, "reason": "none"}}
+    assert add_bands(empty, none, 100, 10) == add_bands(empty, edge, 100, 10) == empty
+    assert "power_avg_w" not in add_bands(empty, bare, 100, 10)
+    found, other = add_bands(empty, gpu, 100, 10), add_bands(empty, tpu, 100, 10)
+    assert found["area_mm2"] == {"low": 100 / 1.22, "high": 122.0, "cases": 4}
+    assert found["power_avg_w"] == {"low": 10 / 1.22, "high": pytest.approx(12.2), "cases": 7}
+    assert other["area_mm2"]["cases"] == 7 and other["power_avg_w"]["high"] == pytest.approx(13.3)
+
+
+def test_clocks_that_arrays_sustain_count() -> None:
+    plain, paced = load("a100"), load("a100", {"platform": "llmcompass"})
+    share = float(paced.platforms["llmcompass"].clock_share)
+    waiting = [sum(part.waiting_w for part in tables_for(chip).parts.values()) for chip in (plain, paced)]
+    assert waiting[1] == pytest.approx(share * waiting[0])
+
+
+def test_parts_that_leak_more_than_the_chip_are_a_contradiction() -> None:
+    with pytest.raises(ConfigError, match=r"power.idle: found 1 W of the chip, and 3 W of `leakage` of its parts"):
+        tables_for(small_chip(power={"idle": "1 W"}, l1__leakage="3 W"))
+
+
+def test_replacing_the_class_replaces_how_it_idles() -> None:
+    assert load("edge_npu").replace({"class": "datacenter"}).idle_class == "always_on"
 
 
 def test_account_prices_time_with_a_kernel_apart() -> None:
@@ -156,7 +176,9 @@ def test_account_prices_time_with_a_kernel_apart() -> None:
     [
         ("tpu_v1,idle", "tpu_v9,idle", r"power_points.csv:2: die: found 'tpu_v9' \(did you mean 'tpu_v\d'\?\)"),
         ("idle,always_on,28", "idle,always_on,-28", r":2: watts: found '-28'; allowed a number from 0"),
-        ("idle,always_on,28", "idle,always_on,0", r":2: watts: found 0; allowed a number above 0"),
+        ("idle,always_on,28", "idle,always_on,0", r":2: watts: found 0; allowed a number 1e-06 to 100000"),
+        ("0,int8,1,", "0,fp17,1,", r":2: format: found 'fp17'.*; allowed int8, int16"),
+        ("tpu_v3 min,", "tpu_v1 idle,", r"two points are called tpu_v1 idle"),
         ("idle,always_on,28", "sleep,always_on,28", r":2: state: found 'sleep'; allowed idle, busy"),
         ("idle,always_on,28", "idle,never_on,28", r":2: idle_class: found 'never_on'.*allowed always_on, gpu, gated"),
         ("point,die,state", "point,dye,state", r":1: no column die"),

@@ -7,7 +7,7 @@ from math import log
 from pathlib import Path
 
 import pytest
-from fixtures_chip import small_chip
+from fixtures_chip import CHIP, small_chip
 
 from archsim.base.errors import ConfigError
 from archsim.energy import die
@@ -16,8 +16,9 @@ from archsim.energy.structures import DieArea, load_structures
 from archsim.energy.technology import load_technology
 from archsim.lab.validate.area import before, inventory, suite
 from archsim.lab.validate.area.dies import read
+from archsim.spec.load import load, loads, names
 from archsim.spec.locate import config_files
-from archsim.spec.part import STATUSES
+from archsim.spec.part import FILL, SEQUENCERS, STATUSES
 from tests.tools.scripts import script
 
 DERIVE = Path(__file__).parents[2] / "studies" / "technology" / "derive.py"
@@ -110,12 +111,70 @@ def test_figures_below_seven_nanometres_are_claims() -> None:
 GPU = {"class": "gpu", "links": [{"kind": "pcie4", "lanes": 16}, {"kind": "pcie4", "lanes": 4}]}
 
 
+def test_links_are_of_kinds_of_the_area_table() -> None:
+    with pytest.raises(ConfigError, match=r"links.1.kind: found 'pcie6'; allowed pcie4, .*\(did you mean 'pcie\d'\?\)"):
+        small_chip(links=[{"kind": "pcie4", "lanes": 1}, {"kind": "pcie6", "lanes": 1}])
+
+
+@pytest.mark.parametrize(
+    ("control", "said"),
+    [
+        ("{name: c}", "c: found none of scalar_cores, subcores, units"),
+        ("{name: c, scalar_cores: 1, lanes: 8}", "c.lanes: has no meaning without `subcores`"),
+        ("{name: c, scalar_core: 1}", "c.scalar_core: unknown key 'scalar_core'"),
+        ("{name: c, units: {fp65: 1}}", "c.units.fp65: found 'fp65'"),
+        ("{name: fill, scalar_cores: 1}", "fill.name: found 'fill', a top-level key"),
+    ],
+)
+def test_control_that_says_nothing_is_refused(control: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        loads(CHIP.replace("  - parallel:", f"  - control: {control}\n  - parallel:"))
+
+
+def test_scalar_cores_and_units_take_the_area_of_their_gates(made: DieArea) -> None:
+    text = "  - control: {name: c, scalar_cores: 2, units: {fp64: 3}}\n  - parallel:"
+    areas = tables_for(loads(CHIP.replace("  - parallel:", text))).area_breakdown_mm2()
+    die = DieArea(load_technology("45nm"), made.structures)
+    assert areas["c"] == pytest.approx(die.logic(2 * 0.4e6 + 3 * die.lane_gates("fp64")))
+
+
+def test_the_die_is_that_of_the_chips_own_formats() -> None:
+    """A run in other formats computes on the same die."""
+    base = tables_for(small_chip()).area_breakdown_mm2()
+    assert (
+        tables_for(small_chip(), {"inputs": "bf16", "weights": "bf16", "accumulate": "fp32"}).area_breakdown_mm2()
+        == base
+    )
+    fewer = tables_for(small_chip(mxu__multipliers=["int8"])).area_breakdown_mm2()
+    assert fewer["mxu"] < base["mxu"]
+
+
+def test_a_stated_area_is_not_filled() -> None:
+    keys = {"class": "gpu"}
+    filled, stated = (
+        tables_for(small_chip(**more, **keys)).area_breakdown_mm2() for more in ({}, {"mxu__area": "9 mm2"})
+    )
+    assert stated["mxu"] == 9 and stated[FILL] < filled[FILL]
+    chip = load("a100")
+    areas = tables_for(chip).area_breakdown_mm2()
+    logic = sum(areas[name] for name in ("tensor_cores", "cuda_cores", "schedulers"))
+    assert areas[FILL] == pytest.approx((load_structures().fill["gpu"].value - 1) * logic)
+
+
+@pytest.mark.parametrize("chip", names())
+def test_claims_and_estimates_are_found_by_how_their_sources_begin(chip: str) -> None:
+    for key, text in tables_for(load(chip)).sources().items():
+        for word in ("claimed: ", "estimated: "):
+            inside = word in text and not text.startswith(("estimated: ", "claimed: "))
+            assert not inside, f"{key}: {text}"
+
+
 def test_a_class_fills_the_die_and_links_stand_on_it() -> None:
     bare, filled = (tables_for(small_chip(**keys)).area_breakdown_mm2() for keys in ({}, GPU))
     structures = load_structures()
-    logic = sum(bare[name] for name in ("mxu", "vpu", die.SEQUENCERS))
-    assert bare[die.SEQUENCERS] == pytest.approx(0.15 * (bare["mxu"] + bare["vpu"]))
-    assert filled[die.FILL] == pytest.approx((structures.fill["gpu"].value - 1) * logic)
+    logic = sum(bare[name] for name in ("mxu", "vpu", SEQUENCERS))
+    assert bare[SEQUENCERS] == pytest.approx(0.15 * (bare["mxu"] + bare["vpu"]))
+    assert filled[FILL] == pytest.approx((structures.fill["gpu"].value - 1) * logic)
     density = load_technology("45nm").density_mtr_per_mm2.value
     assert filled["link pcie4"] == pytest.approx(20 * (0.48 + 3.962 / density))
     assert {name: filled[name] for name in bare} == bare
@@ -123,6 +182,9 @@ def test_a_class_fills_the_die_and_links_stand_on_it() -> None:
 
 def test_what_is_on_the_die_and_not_in_use_counts_in_the_area_alone() -> None:
     used, spare = tables_for(small_chip()), tables_for(small_chip(l1__on_die="3/2", mxu__on_die=2))
+    for part in ("host", "dma"):
+        with pytest.raises(ConfigError, match=rf"{part}.on_die: has no meaning of a {part}, which has no area"):
+            small_chip(**{f"{part}__on_die": 2})
     areas, more = used.area_breakdown_mm2(), spare.area_breakdown_mm2()
     assert (more["l1"], more["mxu"]) == pytest.approx((1.5 * areas["l1"], 2 * areas["mxu"]))
     assert spare.parts["l1"].leakage_w == used.parts["l1"].leakage_w
@@ -145,9 +207,12 @@ def test_a_block_of_a_floorplan_names_what_is_on_the_die() -> None:
     chip = small_chip(floorplan=plan)
     areas = tables_for(chip).area_breakdown_mm2()
     assert die.block_mm2(chip.floorplan["core"], areas) == areas["mxu"] + areas["dram interface"]
-    wrong = small_chip(floorplan={"core": {"area": "3 mm2", "parts": ["mxv"]}})
-    with pytest.raises(ConfigError, match=r"floorplan.core.parts: no 'mxv' \(did you mean 'mxu'\?\); allowed dram"):
-        tables_for(wrong)
+    for wrong, said in (
+        (["mxv"], r"floorplan.core.parts: found 'mxv'; allowed dram interface, dma, l1, .*\(did you mean 'mxu'\?\)"),
+        ([], r"floorplan.core.parts: found a list of 0; allowed a list of 1 text or more"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            small_chip(floorplan={"core": {"area": "3 mm2", "parts": wrong}})
 
 
 def test_dies_are_read_with_their_place(tmp_path: Path) -> None:
@@ -178,7 +243,7 @@ def test_an_inventory_by_hand(tmp_path: Path) -> None:
     found = inventory.parts(read(tmp_path)["a"])
     macs = 1000 * 2.2 * (352 + 171 + 20 * 56) * 4 / 15.3e6
     assert found[inventory.MACS] == pytest.approx(macs)
-    assert found[die.SEQUENCERS] == pytest.approx(0.15 * macs)
+    assert found[SEQUENCERS] == pytest.approx(0.15 * macs)
     assert found[inventory.SCALAR_CORES] == pytest.approx(2 * 0.4 * 4 / 15.3)
     (row,) = suite.run(tmp_path).rows
     assert row.predicted == pytest.approx(sum(found.values()) + 1.57 * inventory.logic(found))

@@ -25,6 +25,7 @@ from archsim.base.version import __version__
 from archsim.energy.account import account
 from archsim.energy.bands import sides
 from archsim.energy.chip import UNPAIRED, tables_for
+from archsim.energy.die import block_mm2
 from archsim.energy.power import by_part, power
 from archsim.ir.activity import Activity
 from archsim.ir.causes import CAUSES
@@ -236,6 +237,7 @@ def assemble(
         provenance=_provenance(workload, architecture, activity, origin),
         critical=critical,
         area_breakdown_mm2=area,
+        floorplan={name: (block.area_mm2, block_mm2(block, area)) for name, block in architecture.floorplan.items()},
         sources={**architecture.sources, **tables.sources()},
         not_modelled=architecture.not_modelled,
         activity=activity,

@@ -36,7 +36,7 @@ def says(found: area.StoredArea) -> list[str]:
     """How far predictions are off, and how many published areas lie in their bands."""
     score = found["leave_one_out"]
     scored = [row for row in found["rows"] if row["status"] in ("seen", "bound")]
-    inside = sum(row["low"] <= row["published"] <= row["high"] for row in scored)
+    inside = sum(row["low"] is not None and row["low"] <= row["published"] <= row["high"] for row in scored)
     said = f"{score['cases']} dies whose area was published were predicted without themselves in the fit"
     return [
         f"{said}: the mean factor is {score['factor_gm']:.2f}, the worst {score['factor_worst']:.2f}.",

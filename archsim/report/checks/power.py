@@ -57,7 +57,7 @@ def points(found: StoredPower) -> ReportTable:
     rows = [
         (
             row["case"],
-            row["class"],
+            row["idle_class"],
             row["published"],
             row["predicted"],
             row["published"] / row["predicted"],

@@ -10,12 +10,12 @@ from archsim.report.kit.part_page import PageSection, ResultKind, ResultPage, cs
 from archsim.report.kit.svg import both
 
 ROWS = "power.csv"
-COLUMNS = ("case", "state", "class", "published", "predicted", "low", "high")
+COLUMNS = ("case", "state", "idle_class", "published", "predicted", "low", "high")
 WATTS = residuals.Compared("published", "predicted", "W")
 
 
 def _page(found: power.StoredPower) -> ResultPage:
-    told = [{**row, "chip": row["class"], "set": row["state"]} for row in found["rows"]]
+    told = [{**row, "chip": row["idle_class"], "set": row["state"]} for row in found["rows"]]
     drawn = both(partial(residuals.against, told, what=WATTS))
     sections = (PageSection(power.scores(found), (drawn,)), PageSection(power.points(found)))
     table = csv_text(COLUMNS, [[row[key] for key in COLUMNS] for row in found["rows"]])

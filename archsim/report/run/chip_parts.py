@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from archsim.energy.chip_tables import INTERFACE
 from archsim.ir.result import Summary
 from archsim.report.charts.power import colours, largest_first, peak
 from archsim.report.kit.number_format import percent, si
 from archsim.report.run.headline import bound_of
+from archsim.spec.part import INTERFACE
 
 
 def part_colours(summary: Summary) -> dict[str, str]:

@@ -128,6 +128,13 @@ class WhyRow(TypedDict):
     remark: Annotated[str, ResultKey(TEXT, "What its figures leave out, else empty.", SECOND)]
 
 
+class BlockDetails(TypedDict):
+    """A published block of a die."""
+
+    published_mm2: Annotated[float, ResultKey("mm2", "As it was published.")]
+    predicted_mm2: Annotated[float, ResultKey("mm2", "What the parts in it come to.")]
+
+
 class RunDetails(TypedDict):
     """What pages draw beyond the public keys; not meant to be read by others."""
 
@@ -136,6 +143,9 @@ class RunDetails(TypedDict):
         ResultKey("cycles", "Cycles on the critical path by layer and cause; sums to cycles_total."),
     ]
     area_breakdown_mm2: Annotated[Mapping[str, float], ResultKey("mm2", "Area by part; sums to area_mm2.")]
+    floorplan: NotRequired[
+        Annotated[Mapping[str, BlockDetails], ResultKey(TABLE, "Published blocks of the die, if any.")]
+    ]
     sources: Annotated[
         Mapping[str, str], ResultKey(TEXT, "Where each number of chip and tables comes from, by key path.")
     ]

@@ -121,7 +121,9 @@ def band_of(summary: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
 
 def _peak_power(summary: Mapping[str, Any]) -> str:
     found, peak = band_of(summary, "power_avg_w"), f"peak {si(summary['power_peak_w'], 'W', 3)}"
-    return f"{si(found['low'], 'W', 3)} .. {si(found['high'], 'W', 3)}, {peak}" if found else peak
+    if not found:
+        return peak
+    return f"{si(found['low'], 'W', 3)} .. {si(found['high'], 'W', 3)}; {found['cases']} points, {peak}"
 
 
 def _of_peak(summary: Mapping[str, Any]) -> str:

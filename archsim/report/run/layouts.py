@@ -35,6 +35,7 @@ from archsim.report.run.layer_layout import layers, parts
 from archsim.report.run.noc_rows import array_count, by_kind, links_table
 from archsim.report.run.role_rows import roles_table
 from archsim.report.run.run_sentences import operand_stalls
+from archsim.report.run.silicon_tables import floorplan, states
 
 OPERANDS = 12
 PLACES = 3  # layers that are named beside a cause
@@ -56,7 +57,9 @@ def tables(summary: Summary) -> dict[str, ReportTable]:
         "roles": roles_table(summary),
         **({"links": links_table(summary["details"]["noc"])} if "noc" in summary["details"] else {}),
         "energy": energy(summary),
+        "states": states(summary),
         "area": area(summary),
+        "floorplan": floorplan(summary),
         "layers": layers(summary),
         "parts": parts(summary),
         "estimated": estimated_table(sources),

@@ -34,7 +34,7 @@ def render(summary: Mapping[str, Any]) -> str:
         *_headed("DRAM over time", made, [name for name in made if name.startswith("dram ")]),
         *_section(made, "roles", 2),
         *_headed("Network", made, ("links",), [network_sentence(summary["details"]["noc"])] if "links" in made else ()),
-        *_headed("Energy and area", made, ("energy", "area"), [power_sentence(summary)]),
+        *_headed("Energy and area", made, ("energy", "states", "area", "floorplan"), [power_sentence(summary)]),
         *_section(made, "layers", 2),
         *_section(made, "parts", 2),
         *_assumptions(summary, made),

@@ -41,6 +41,11 @@ def summarise(result: Result, why: Sequence[WhyRow] = ()) -> dict[str, Any]:
         details["caches"] = {name: _lines(stats) for name, stats in result.activity.caches.items()}
     if result.activity is not None and result.activity.noc is not None:
         details["noc"] = network(result.activity.noc)
+    if result.floorplan:
+        details["floorplan"] = {
+            name: {"published_mm2": published, "predicted_mm2": predicted}
+            for name, (published, predicted) in result.floorplan.items()
+        }
     if result.predicted:
         details["predicted"] = dict(result.predicted)
     if result.refinement:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from archsim.energy.die import FILL, SEQUENCERS
 from archsim.energy.structures import DieArea, load_structures
 from archsim.energy.technology import load_technology
 from archsim.lab.validate.area.dies import STRUCTURE, Die
+from archsim.spec.part import FILL, SEQUENCERS
 
 MACS, LANES, FLIP_FLOPS, SCALAR_CORES, SUBCORES = "MACs", "lanes", "flip-flops", "scalar cores", "SIMT sub-cores"
 LOGIC = (MACS, LANES, FLIP_FLOPS, SCALAR_CORES, SUBCORES, SEQUENCERS)

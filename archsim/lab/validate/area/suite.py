@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass
 from math import log
 from pathlib import Path
 
+from archsim.base.errors import ConfigError
 from archsim.energy.structures import load_structures
 from archsim.lab.validate.area import before, floorplans, inventory
-from archsim.lab.validate.area.dies import Die, read
+from archsim.lab.validate.area.dies import FILE, Die, read
 from archsim.lab.validate.area.floorplans import BlockRow
 from archsim.lab.validate.factor import FactorScore
 
@@ -22,7 +23,8 @@ _MOST = 10.0
 @dataclass(frozen=True, slots=True)
 class DieRow:
     """A die beside its prediction by the package's constants; ``left_out``: with its class's fill fitted on the others;
-    ``bare``: without fill; ``before``: by the formulas of before; ``band``: factor up and down."""
+    ``bare``: without fill; ``before``: by the formulas of before; ``band``: factor up and down, None
+    where that of its class is not known."""
 
     name: str
     die: Die
@@ -30,7 +32,7 @@ class DieRow:
     left_out: float
     bare: float
     before: float
-    band: float
+    band: float | None
 
     @property
     def predicted(self) -> float:
@@ -43,8 +45,8 @@ class DieRow:
             "case": self.name,
             "published": self.die.die_mm2,
             "predicted": self.predicted,
-            "low": self.predicted / self.band,
-            "high": self.predicted * self.band,
+            "low": self.predicted / self.band if self.band else None,
+            "high": self.predicted * self.band if self.band else None,
             "status": self.die.area_status,
             "class": self.die.class_,
             "parts": dict(self.parts),
@@ -83,7 +85,7 @@ class AreaResult:
 def run(directory: Path) -> AreaResult:
     """Predict every die of a directory; raises ConfigError for what it cannot read or predict."""
     dies, structures = read(directory), load_structures()
-    made = {name: inventory.parts(die) for name, die in dies.items()}
+    made = {name: _parts(directory, name, die) for name, die in dies.items()}
     rows = []
     for name, die in dies.items():
         factor = structures.fill[die.class_].value if die.class_ in structures.fill else 1.0
@@ -97,10 +99,22 @@ def run(directory: Path) -> AreaResult:
                 sum(inventory.filled(made[name], fitted).values()),
                 sum(made[name].values()),
                 before.mm2(die),
-                structures.band.value,
+                structures.band[die.class_].value if die.class_ in structures.band else None,
             )
         )
     return AreaResult(tuple(rows), tuple(floorplans.blocks()))
+
+
+def _parts(directory: Path, name: str, die: Die) -> dict[str, float]:
+    """What is on a die; raises ConfigError naming file and die for a node, format or interface that there is not."""
+    where = f"{directory / FILE}: {name}"
+    try:
+        found = inventory.parts(die)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    if not sum(found.values()):
+        raise ConfigError(f"{where}: found nothing on the die; allowed some of macs, lanes, sram, scalar_cores, links")
+    return found
 
 
 def fit(dies: Sequence[tuple[float, dict[str, float]]], shipped: float) -> float:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from archsim.lab.validate.area import before as area
 from archsim.lab.validate.area.dies import Die
 from archsim.lab.validate.area.inventory import width
-from archsim.lab.validate.power.points import BUSY, OperatingPoint
+from archsim.lab.validate.power.points import BUSY, PublishedPoint
 
 
 class _Table(NamedTuple):
@@ -43,7 +43,7 @@ _TABLES = {
 }
 
 
-def watts(point: OperatingPoint, die: Die) -> float:
+def watts(point: PublishedPoint, die: Die) -> float:
     """Power of a point by them."""
     table = _TABLES[min(_TABLES, key=lambda node: abs(log(node / die.node_nm)))]
     cells_mib = sum(one.kib * one.ports_factor for one in die.sram) / 1024

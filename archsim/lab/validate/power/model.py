@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import exp, log
 
 from archsim.energy.states import PowerStates, load_states
@@ -16,7 +17,7 @@ from archsim.energy.structures import load_structures
 from archsim.energy.technology import load_technology
 from archsim.lab.validate.area.dies import Die
 from archsim.lab.validate.area.inventory import width
-from archsim.lab.validate.power.points import BUSY, IDLE, OperatingPoint
+from archsim.lab.validate.power.points import BUSY, IDLE, PublishedPoint
 
 GPU, SYSTOLIC = "gpu", "always_on"
 _OPERANDS = 3
@@ -47,28 +48,25 @@ class PowerModel:
         )
         return FittedPower(idle, waiting, self.states.delivery.value)
 
-    def parts(self, point: OperatingPoint, keys: FittedPower) -> dict[str, float]:
-        """Watts by what draws them."""
-        area = self.dies[point.die].die_mm2
+    def parts(self, point: PublishedPoint, keys: FittedPower, area_mm2: float | None = None) -> dict[str, float]:
+        """Watts by what draws them; ``area_mm2``: of the die, as published unless given."""
+        area = area_mm2 or self.dies[point.die].die_mm2
         found = {"idle": keys.idle[point.idle_class] * area * self.states.idle_scale(point.clock_ghz, point.volts)}
         if point.state == IDLE:
             return found
         waiting = keys.waiting.get(point.idle_class, 0.0) * area * point.clock_ghz * point.volts**2
         delivery = keys.delivery if point.idle_class == GPU else 1.0
-        macs = point.macs_per_s * self.mac_pj(point) * delivery * 1e-12 * point.volts**2
+        systolic = point.idle_class == SYSTOLIC
+        macs = (
+            point.macs_per_s
+            * mac_pj(self.dies[point.die].node_nm, point.dtype, systolic)
+            * delivery
+            * 1e-12
+            * point.volts**2
+        )
         return found | {"waiting": waiting, "MACs": macs, "DRAM": point.dram_w}
 
-    def mac_pj(self, point: OperatingPoint) -> float:
-        """A MAC with its registers, operand wires and memories, at the nominal supply."""
-        node = self.dies[point.die].node_nm
-        table, sums = load_technology(f"{node:g}nm"), "int32" if "int" in point.dtype else "fp32"
-        bits = load_structures().tree_register_bits.value
-        if point.idle_class == SYSTOLIC:
-            bits = _OPERANDS * width(point.dtype) + width(sums)
-        unit = table.number_format(point.dtype).multiply_pj.value + table.number_format(sums).add_pj.value
-        return unit + bits * table.register_pj_per_bit.value + self.states.beside_mac_pj(node)
-
-    def fit(self, points: Sequence[OperatingPoint], usual: FittedPower) -> FittedPower:
+    def fit(self, points: Sequence[PublishedPoint], usual: FittedPower) -> FittedPower:
         """Densities that are right in the geometric mean of idle points, then waiting density and delivery of GPUs that
         make the mean error of their busy points least; ``usual`` where there are no points."""
         keys = replace(usual, idle={name: self._density(name, points, usual) for name in usual.idle})
@@ -82,7 +80,7 @@ class PowerModel:
         )
         return min(tried, key=lambda one: self._error(busy, one))
 
-    def _density(self, name: str, points: Sequence[OperatingPoint], usual: FittedPower) -> float:
+    def _density(self, name: str, points: Sequence[PublishedPoint], usual: FittedPower) -> float:
         logs = [
             log(point.watts / (self.dies[point.die].die_mm2 * self.states.idle_scale(point.clock_ghz, point.volts)))
             for point in points
@@ -90,10 +88,19 @@ class PowerModel:
         ]
         return exp(sum(logs) / len(logs)) if logs else usual.idle[name]
 
-    def _error(self, points: Sequence[OperatingPoint], keys: FittedPower) -> float:
+    def _error(self, points: Sequence[PublishedPoint], keys: FittedPower) -> float:
         return sum(abs(log(point.watts / sum(self.parts(point, keys).values()))) for point in points)
 
 
 def of(dies: Mapping[str, Die]) -> PowerModel:
     """The model of dies by the package's tables."""
     return PowerModel(load_states(), dies)
+
+
+@cache
+def mac_pj(node_nm: float, dtype: str, systolic: bool) -> float:  # noqa: FBT001
+    """A MAC with its registers, operand wires and memories, at the nominal supply of a node."""
+    table, sums = load_technology(f"{node_nm:g}nm"), "int32" if "int" in dtype else "fp32"
+    bits = _OPERANDS * width(dtype) + width(sums) if systolic else load_structures().tree_register_bits.value
+    unit = table.number_format(dtype).multiply_pj.value + table.number_format(sums).add_pj.value
+    return float(unit + bits * table.register_pj_per_bit.value + load_states().beside_mac_pj(node_nm))

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from archsim.lab.validate.area import suite as areas
 from archsim.lab.validate.area.dies import Die
 from archsim.lab.validate.area.dies import read as read_dies
 from archsim.lab.validate.factor import FactorScore
 from archsim.lab.validate.power import before, model
-from archsim.lab.validate.power.points import STATES, OperatingPoint, read
+from archsim.lab.validate.power.points import STATES, PublishedPoint, read
 
 NAME = "power"
 
@@ -18,12 +19,13 @@ NAME = "power"
 @dataclass(frozen=True, slots=True)
 class PointRow:
     """A point beside its prediction by the package's constants; ``left_out``: with its die left out of the fit;
-    ``before``: by the formulas of before; ``band``: factor up and down."""
+    ``unseen``: with the area left out too; ``before``: by the formulas of before; ``band``: factor up and down."""
 
-    point: OperatingPoint
+    point: PublishedPoint
     die: Die
     parts: Mapping[str, float]
     left_out: float
+    unseen: float
     before: float
     band: float
 
@@ -41,8 +43,9 @@ class PointRow:
             "predicted": self.predicted,
             "low": self.predicted / self.band,
             "high": self.predicted * self.band,
-            "status": self.die.area_status,
-            "class": self.point.idle_class,
+            "status": self.point.activity,
+            "class": self.die.class_,
+            "idle_class": self.point.idle_class,
             "parts": dict(self.parts),
         }
 
@@ -82,6 +85,7 @@ def run(directory: Path) -> PowerResult:
     points = read(directory, dies)
     made = model.of(dies)
     shipped = made.shipped()
+    unseen = {row.name: row.left_out for row in areas.run(directory).rows}
     without = {die: made.fit([one for one in points if one.die != die], shipped) for die in {one.die for one in points}}
     rows = (
         PointRow(
@@ -89,8 +93,9 @@ def run(directory: Path) -> PowerResult:
             dies[point.die],
             made.parts(point, shipped),
             sum(made.parts(point, without[point.die]).values()),
+            sum(made.parts(point, without[point.die], unseen[point.die]).values()),
             before.watts(point, dies[point.die]),
-            made.states.band.value,
+            made.states.band[point.idle_class].value,
         )
         for point in points
     )
