@@ -5,8 +5,8 @@
 
 A class says how much the dies of such chips have beside the parts that are known; a chip without one has no fill, and
 its area is a lower bound. The factors are of dies whose networks nobody counted, so a chip file that has networks comes
-out a little too large: were they taken out of the fill, a larger network would cost nothing. A part whose area is stated
-is not filled: what is measured is whole.
+out a little too large: were they taken out of the fill, a larger network would cost nothing. A part whose area is
+stated is not filled: what is measured is whole.
 """
 
 from __future__ import annotations
