@@ -53,7 +53,7 @@ DRAWN: dict[str, tuple[tuple[str, int, tuple[str, ...]], ...]] = {
     "comparison": (("Difference of the time by cause", 1, ("-",)), ("Difference of the energy by part", 1, ())),
     "scenario": (("Power by stream", 1, ("W, ",)), ("Power by part", 1, ("W, ",))),
 }
-MOST_SHEETS = {"run": 8, "sweep": 3, "comparison": 4, "scenario": 3}
+MOST_SHEETS = {"run": 9, "sweep": 3, "comparison": 4, "scenario": 3}
 
 
 @pytest.fixture(scope="module")

@@ -83,8 +83,8 @@ def test_mistakes(archsim: Archsim, scenario: str, chip: str, options: list[str]
 
 def test_a_higher_clock_and_voltage_never_double_the_power_of_the_glasses() -> None:
     """Padded convolutions are ranked by whole bursts at every clock: at 400 MHz their channels were once cut to a few
-    bytes, which took 2.25 times the power of 200 MHz. Frames that come as often take at the most the square of the
-    voltage more, and DRAM, whose voltage stays, no more at all."""
+    bytes, which took 2.25 times the power of 200 MHz. Frames that come as often take the square of the voltage more,
+    what leaks in SRAM its cube, half of the rest the clock as well, and DRAM, whose voltage stays, no more at all."""
     points = ax.run_scenario("ar_glasses", on="ar_soc").points["power_avg_w"]
-    assert points["slow"] < points["middle"] < (0.55 / 0.45) ** 2 * points["slow"]
-    assert points["middle"] < points["fast"] < (0.7 / 0.55) ** 2 * points["middle"]
+    assert points["slow"] < points["middle"] < 2 * points["slow"]
+    assert points["middle"] < points["fast"] < 2 * points["middle"]

@@ -54,7 +54,7 @@ def test_cuts_shorten_the_wait_and_cost_nothing(tables: Tables) -> None:
         assert cut["eye_worst_ms"] <= whole["eye_worst_ms"] and cut["mw"] == pytest.approx(whole["mw"])
         assert cut["load"] == whole["load"] < 1
     assert rows["edf 6"]["eye_misses"] > 0 == rows["edf, cut at layers 6"]["eye_misses"]
-    assert rows["edf 6"]["mw"] == pytest.approx(rows["edf 200"]["mw"], rel=0.05)
+    assert 0.8 * rows["edf 200"]["mw"] < rows["edf 6"]["mw"] < rows["edf 200"]["mw"]  # clocks run at rest as well
 
 
 def test_the_recommendation_is_the_best_point_and_its_range_holds_it(tables: Tables) -> None:

@@ -16,6 +16,7 @@ MOST_BYTES = 400_000
 FIGURES = 5
 SIZES, CHANNELS, ARRAYS = (0.125, 0.5, 2.0), (1, 2), ("16x16", "32x32")
 SLACK = 1.02  # arbitration, and mappings that are chosen by bounds
+IDLE = 1.02  # of energy: what a larger memory draws at rest may be more than the traffic it saves
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ def test_every_point_is_there_and_the_front_was_run_again(tables: Tables) -> Non
 def test_sram_takes_traffic_energy_and_time_away_for_area(tables: Tables, array: str, channels: int) -> None:
     rows = [at(tables, array, channels, mib) for mib in SIZES]
     for less, more in pairwise(rows):
-        assert more["dram_mb"] < less["dram_mb"] and more["mj"] < less["mj"]
+        assert more["dram_mb"] < less["dram_mb"] and more["mj"] < IDLE * less["mj"]
         assert more["ms"] <= SLACK * less["ms"] and more["mm2"] > less["mm2"]
         assert more["mm2"] - less["mm2"] == pytest.approx(more["sram_mm2"] - less["sram_mm2"])
 

@@ -61,6 +61,7 @@ KEYS = [
     "time_breakdown",
     "layers",
     "provenance",
+    "power",
 ]
 LAYER_KEYS = [
     "name",

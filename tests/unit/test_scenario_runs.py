@@ -71,7 +71,8 @@ def test_operating_points(run: ScenarioRun) -> None:
     assert full["misses"] == half["misses"] == 0
     assert half["power_avg_w"] < full["power_avg_w"]
     assert half["load"] > 1.5 * full["load"]
-    assert half["power_idle_w"] == pytest.approx(full["power_idle_w"] * 0.5 / 0.7, rel=1e-3)
+    ratio = half["power_idle_w"] / full["power_idle_w"]
+    assert (0.5 / 0.7) ** 3 < ratio < (0.5 / 0.7) ** 2 * 1.001  # of what leaks in SRAM the cube, in logic the square
 
 
 @pytest.mark.slow
