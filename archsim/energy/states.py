@@ -99,10 +99,11 @@ def with_states(
 ) -> dict[str, PartTable]:
     """The parts with what they draw by the chip's idle class, or by the power that its file states of it as a whole."""
     states = load_states()
-    volts, clock_ghz = architecture.voltage_v / nominal_v, max(array.clock_hz for array in architecture.arrays) / 1e9
     density, whole = states.idle.get(architecture.idle_class), architecture.power.idle_w
     if density is None and whole is None:
         return dict(parts)
+    sustained_hz = max((array.clock_hz for array in architecture.arrays), default=architecture.clock_hz)
+    volts, clock_ghz = architecture.voltage_v / nominal_v, sustained_hz / 1e9
     own = {part.name for part in architecture.parts() if part.leakage_w is not None}
     free = {name: table for name, table in parts.items() if table.scope == "chip" and name not in own}
     power = {name: CELLS_LEAK if table.kind in _CELLS else LOGIC_LEAKS for name, table in free.items()}
