@@ -36,9 +36,10 @@ from archsim.energy.structures import load_structures
 from archsim.energy.technology import load_technology
 from archsim.facts.dram.catalogue import dram
 from archsim.ir.dtypes import sum_dtype
-from archsim.spec.architecture import Architecture, Array, Control, Dma, Host, Vector
+from archsim.spec.architecture import Architecture, Array, Dma, Host, Vector
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import NetworkLevel, Noc, OuterNetwork
+from archsim.spec.on_die import Control
 from archsim.spec.part import Part, SourcedNumber
 
 _PRICE: Mapping[type[Part], Callable[..., PricedPart]] = {

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from archsim.energy.chip_tables import PartTable
 from archsim.energy.structures import DieArea, Structures, load_structures
 from archsim.energy.technology import load_technology
-from archsim.spec.architecture import Architecture, FloorplanBlock
+from archsim.spec.architecture import Architecture
+from archsim.spec.on_die import FloorplanBlock
 from archsim.spec.part import FILL, SEQUENCERS, WHOLE, SourcedNumber
 
 _DATAPATH = ("array", "vector")

@@ -28,10 +28,11 @@ from archsim.energy.states import CELLS_LEAK, LOGIC_LEAKS
 from archsim.energy.structures import CACHE, LOCAL, SHARED, DieArea, Structures, cited
 from archsim.energy.technology import Technology
 from archsim.ir.activity import combining
-from archsim.spec.architecture import Array, Control, Dma, Host, Vector
+from archsim.spec.architecture import Array, Dma, Host, Vector
 from archsim.spec.dtypes import BITS
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import NetworkLevel
+from archsim.spec.on_die import Control
 from archsim.spec.part import SourcedNumber
 
 OPERANDS = 3  # of a multiply-accumulate: two factors, and the next one or a third

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from archsim.spec import links as wires
 from archsim.spec import schema
-from archsim.spec.architecture import Array, ChipLink, ChipPower, FloorplanBlock
+from archsim.spec.architecture import Array
 from archsim.spec.expand import ArrayFacts
 from archsim.spec.keys import StatedSection, values
 from archsim.spec.memories import Cache, Memory
 from archsim.spec.network import Noc, OuterNetwork
+from archsim.spec.on_die import ChipLink, ChipPower, FloorplanBlock
 from archsim.spec.part import Part
 from archsim.spec.platforms import Platform
 from archsim.spec.sections import PartSection

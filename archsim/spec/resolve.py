@@ -9,12 +9,13 @@ from math import prod
 
 from archsim.spec import build, canonical, rules_die, rules_noc, rules_parts, rules_tree, schema
 from archsim.spec import sources as origins
-from archsim.spec.architecture import Architecture, Control, Dma, Host, Vector, dataflow_name
+from archsim.spec.architecture import Architecture, Dma, Host, Vector, dataflow_name
 from archsim.spec.declared import DeclaredPart, File, clocks, declare
 from archsim.spec.dtypes import BITS, ROLES
 from archsim.spec.expand import ArrayFacts, DataflowFacts, dataflow_facts
 from archsim.spec.network import Noc
 from archsim.spec.nodes import FileNode
+from archsim.spec.on_die import Control
 from archsim.spec.on_platform import on_platform
 from archsim.spec.problems import Problems
 from archsim.spec.topology_facts import TopologyFacts

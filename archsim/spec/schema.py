@@ -14,20 +14,10 @@ from pydantic import Field
 
 from archsim.base import units
 from archsim.spec import value_domains as d
-from archsim.spec.architecture import (
-    Array,
-    ChipLink,
-    ChipPower,
-    Control,
-    Dma,
-    Fanout,
-    FloorplanBlock,
-    Host,
-    RegisterFile,
-    Vector,
-)
+from archsim.spec.architecture import Array, Dma, Fanout, Host, RegisterFile, Vector
 from archsim.spec.memories import STORED, Cache, Memory
 from archsim.spec.network import Noc, Phy
+from archsim.spec.on_die import ChipLink, ChipPower, Control, FloorplanBlock
 from archsim.spec.part import CLASSES, IDLE_CLASSES, Part
 from archsim.spec.platforms import Platform, PlatformHost
 from archsim.spec.schema_base import Clock, Dtype, Section, Sourced

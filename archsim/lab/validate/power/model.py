@@ -59,7 +59,7 @@ class PowerModel:
         systolic = point.idle_class == SYSTOLIC
         macs = (
             point.macs_per_s
-            * mac_pj(self.dies[point.die].node_nm, point.dtype, systolic)
+            * mac_pj(self.dies[point.die].node_nm, point.dtype, systolic=systolic)
             * delivery
             * 1e-12
             * point.volts**2
@@ -98,7 +98,7 @@ def of(dies: Mapping[str, Die]) -> PowerModel:
 
 
 @cache
-def mac_pj(node_nm: float, dtype: str, systolic: bool) -> float:  # noqa: FBT001
+def mac_pj(node_nm: float, dtype: str, *, systolic: bool) -> float:
     """A MAC with its registers, operand wires and memories, at the nominal supply of a node."""
     table, sums = load_technology(f"{node_nm:g}nm"), "int32" if "int" in dtype else "fp32"
     bits = _OPERANDS * width(dtype) + width(sums) if systolic else load_structures().tree_register_bits.value
